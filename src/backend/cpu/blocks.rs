@@ -25,7 +25,7 @@ impl Cpu<'_> {
     }
 
     /// Like [`blocks`](Cpu::blocks), but before each block calls `assembled` with the range of the remaining points. It
-    /// returns the first of them that must be evaluated, or their end. `used`: the flags of all points, if the model is
+    /// returns the first of them that must be evaluated, or their end. `used`: the flags of `start..end`, if the model is
     /// evaluated at the points to leave out, too.
     pub(super) fn remaining_blocks(
         &self,

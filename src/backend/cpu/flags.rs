@@ -19,9 +19,9 @@ impl Flags {
         self.used.clear();
     }
 
-    /// Returns the flags of the points from `start`, the beginning of a piece, to the end of a piece: of as many following
-    /// pieces as have few points to leave out, but not beyond `until`. Returns `None` if the first piece has many. The flags
-    /// of several pieces are set at once and kept until [`forget`](Flags::forget).
+    /// Returns the flags of the piece that begins at `start` and of the following ones, up to `until` or to the first piece
+    /// of which more than a third is left out; `None` if this is the piece at `start`. The flags are kept until
+    /// [`forget`](Flags::forget).
     pub(super) fn of_pieces(
         &mut self,
         points: &Points<'_>,
@@ -42,10 +42,10 @@ impl Flags {
         let before = self.used.len();
         self.used.resize(before + end - start, 0);
         let used = points.flag_used(start, &mut self.used[before..]);
-        let are_most_used = 3 * used >= 2 * (end - start);
-        if !are_most_used {
+        let is_dense = 3 * used >= 2 * (end - start);
+        if !is_dense {
             self.used.truncate(before);
         }
-        are_most_used
+        is_dense
     }
 }

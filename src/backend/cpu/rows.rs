@@ -145,6 +145,7 @@ impl BlockRows {
                     Block::Picked(index) => points.y.pick(index, &mut response.0[..n]),
                 }
                 if let (true, Some(used)) = (counts, used) {
+                    // The cost of the count 1 with the expectation 1 is 0.
                     replace_unused(&mut response.0[..n], used, 1.0);
                 }
                 &response.0[..n]
@@ -152,9 +153,9 @@ impl BlockRows {
         };
         if counts {
             let most = &[points.darkest().recip(); LANES];
-            // The cost of the count 1 with the expectation 1 is 0.
             let value = match used {
                 Some(used) => {
+                    // Rows of counts have no factors, so that the buffer is free.
                     factor.copy_from_slice(value);
                     replace_unused(factor, used, 1.0);
                     &*factor

@@ -129,15 +129,15 @@ impl Cpu<'_> {
             |pass, worker, stretch, normal| {
                 let ((start, end), _) = stretch;
                 let mut flags = std::mem::take(&mut worker.flags);
-                let used = self.used_in_place(pass, stretch, &mut flags);
+                let used = self.flags_in_place(pass, stretch, &mut flags);
                 let (kernels, outputs) = (self.kernels, pass.outputs);
                 worker.rows.reserve(outputs.len());
                 worker.rows.clear();
                 let form = self.assembled_form(pass, columns);
                 let form = form.as_ref();
-                let in_place = form.filter(|_| used.is_some() || !self.points.is_filtered());
-                let done =
-                    in_place.map_or(0, |form| self.assembled_sums(form, stretch, used, worker));
+                let form_in_place = form.filter(|_| used.is_some() || !self.points.is_filtered());
+                let done = form_in_place
+                    .map_or(0, |form| self.assembled_sums(form, stretch, used, worker));
                 let used = used.map(|used| &used[done..end - start]);
                 let start = start + done;
                 let assembled = |worker: &mut Worker, points: (usize, usize)| {
@@ -165,15 +165,18 @@ impl Cpu<'_> {
     }
 
     /// Returns the flags of the points of a piece and of following ones, if the pass evaluates the model at the points to
-    /// leave out, too, and replaces their rows by 0.
-    fn used_in_place<'f>(
+    /// leave out, too, and replaces their rows by 0. A custom loss may have no second derivative at the residual 0.
+    fn flags_in_place<'f>(
         &self,
         pass: Pass<'_>,
         ((start, _), until): Stretch,
         flags: &'f mut Flags,
     ) -> Option<&'f [u8]> {
         let points = self.points;
-        let is_possible = points.is_filtered() && pass.code.is_some() && points.x_sigma.is_exact();
+        let is_possible = points.is_filtered()
+            && pass.code.is_some()
+            && points.x_sigma.is_exact()
+            && !matches!(self.loss, Loss::Custom { .. });
         let until = until.min(start + AHEAD * PIECE);
         is_possible.then(|| flags.of_pieces(points, (start, until))).flatten()
     }
@@ -235,8 +238,8 @@ impl Cpu<'_> {
     }
 
     /// Adds the products of the used points of `start..end`, a part of a piece, to the sums of the worker with machine
-    /// code. Their values are copied and converted to f64, without those of the points to leave out unless `used` contains
-    /// their flags. Returns the point at which to continue: the first used point that was not added, or `end`.
+    /// code. Values are copied in f64: those of all points if `used` contains their flags, else those of the used points.
+    /// Returns the point at which to continue: the first one that was not added, or `end`.
     fn assembled_piece(
         &self,
         form: &Form<'_>,
@@ -272,8 +275,8 @@ impl Cpu<'_> {
         let Some(arrays) = in_a_row(arrays.map(Some)) else { return start };
         let k = form.code.outputs.len();
         rows.copy_sums(k, form.estimate.has_costs(), sums);
-        let all = form.rows(&arrays, used.is_some());
-        let done = form.code.add_sums(vectors, &all, &mut machine.table, sums);
+        let of_piece = form.rows(&arrays, used.is_some());
+        let done = form.code.add_sums(vectors, &of_piece, &mut machine.table, sums);
         if done > 0 {
             rows.set_sums(k, sums);
         }

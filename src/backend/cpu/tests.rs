@@ -4,6 +4,8 @@
 mod assembled;
 mod collected;
 mod gathered;
+#[cfg(all(feature = "jit", target_arch = "x86_64"))]
+mod left_out;
 
 use super::assembly::Assembled;
 use super::code::{BLOCK, Code};

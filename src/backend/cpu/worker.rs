@@ -70,6 +70,7 @@ pub(super) struct Worker {
     pub(super) sums: Vec<f64>,
     /// Columns, response and sigmas of a block in f64, for machine code.
     pub(super) gathered: Vec<f64>,
+    /// Flags of the points of some pieces, if some points are left out.
     pub(super) flags: Flags,
     /// Buffers for sampled residuals and the indices of their points.
     pub(super) residuals: Vec<f64>,

@@ -55,8 +55,8 @@ impl Purpose {
 /// Records the computation of a program at a point, and the use of its outputs. Returns `None` if the program has a
 /// step that is not supported.
 ///
-/// Order of the arrays: the columns, then the response, the weights and the flags for sums, or the outputs. Order of the uniform
-/// numbers (equal at all points): the numbers of the program, then those of [`Shared`].
+/// Order of the arrays: the columns, then the response, the weights and the flags for sums, or the outputs. Order of the
+/// uniform numbers (equal at all points): the numbers of the program, then those of [`Shared`].
 pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
     let columns = code.columns;
     let array = |index: usize| Number::array(index as u16);
@@ -68,10 +68,11 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
         Operand::Column(column) => Some(array(column)),
         Operand::Register(register) => registers[register],
     };
+    let used = purpose.flags(columns).map(|flags| array(flags).gt(0.5));
     for &step in &code.steps {
         let at = |operand: Operand| source(&registers, operand);
         let value = match step {
-            Instruction::Unary { op, a, .. } => unary(op, at(a)?)?,
+            Instruction::Unary { op, a, .. } => unary(op, at(a)?, used)?,
             Instruction::Binary { op, a, b, .. } => binary(op, at(a)?, at(b)?)?,
             Instruction::WithRight { op, a, uniform, .. } => {
                 binary(op, at(a)?, Number::uniform(uniform))?
@@ -101,7 +102,6 @@ pub(super) fn write(code: &Code, purpose: Purpose) -> Option<()> {
                 Weighted::Each => Some(array(columns + 1)),
                 Weighted::BySigma => Some(shared(Shared::WEIGHT) / array(columns + 1)),
             };
-            let used = purpose.flags(columns).map(|flags| array(flags).gt(0.5));
             sums(&outputs?, array(columns), (factor, used), (estimate, shared));
         }
     }
@@ -117,9 +117,10 @@ fn sums(
 ) {
     let Some((&value, partials)) = outputs.split_first() else { return };
     // The rows of points to leave out are 0; their count is 1 with the expectation 1, so that its cost is 0.
-    let or = |by: f64| move |number: Number| used.map_or(number, |used| used.select(number, by));
+    let replaced_by =
+        |by: f64| move |number: Number| used.map_or(number, |used| used.select(number, by));
     let factored = |number: Number| factor.map_or(number, |factor| number * factor);
-    let weighted = |number: Number| or(0.0)(factored(number));
+    let weighted = |number: Number| replaced_by(0.0)(factored(number));
     let costs = pair(0, outputs.len()) as u16;
     // For a loss and for counts, the product of the last columns is 0, or NaN if the gradient of the point is not finite.
     let (mut left, mut right): (Vec<Number>, Vec<Number>);
@@ -140,13 +141,14 @@ fn sums(
             terms.rho.sum(shared(Shared::HALF_SQUARE), costs);
         }
         Estimate::Counts => {
-            left = partials.iter().copied().map(or(0.0)).collect();
-            let terms = poisson::terms(or(1.0)(value), or(1.0)(y), shared(Shared::UNIT));
+            left = partials.iter().copied().map(replaced_by(0.0)).collect();
+            let terms =
+                poisson::terms(replaced_by(1.0)(value), replaced_by(1.0)(y), shared(Shared::UNIT));
             let [first, second] = terms.factors;
             let second = factored(second);
             right = left.iter().map(|&partial| partial * first * second).collect();
             left.push(Number::from(0.0));
-            right.push(weighted(terms.score));
+            right.push(factored(terms.score));
             factored(terms.cost).sum(Number::from(1.0), costs);
         }
     }
@@ -157,10 +159,11 @@ fn sums(
     }
 }
 
-fn unary(op: Unary, x: Number) -> Option<Number> {
-    // The interpreter evaluates huge angles.
+fn unary(op: Unary, x: Number, used: Option<Holds>) -> Option<Number> {
+    // The interpreter evaluates huge angles, except at points to leave out.
     let angle = |function: fn(Number) -> Number| {
-        lane::is_huge(x).refuse();
+        let is_huge = lane::is_huge(x);
+        used.map_or(is_huge, |used| is_huge & used).refuse();
         function(x)
     };
     Some(match op {

@@ -50,7 +50,7 @@ pub(super) struct BlockPoints<'a> {
     /// The independent variables at which the model was evaluated.
     pub(super) inputs: &'a Inputs<'a>,
     pub(super) block: Block<'a>,
-    /// Flags of the points, 0 for those to leave out; `None` if none is left out.
+    /// Flags of the points, 0 for those to leave out; `None` if the block has used points only.
     pub(super) used: Option<&'a [u8]>,
     /// Distances, if x has errors.
     pub(super) distances: Option<Distances<'a>>,

@@ -19,10 +19,10 @@ use crate::solver::evaluator::Evaluator;
 use crate::{Sigma, Var};
 use proptest::prelude::*;
 
-type Model = fn(Var, &[Var]) -> Var;
+pub(super) type Model = fn(Var, &[Var]) -> Var;
 
 /// Models of few and many parameters, with and without functions that refuse points.
-const MODELS: [(&str, usize, Model); 6] = [
+pub(super) const MODELS: [(&str, usize, Model); 6] = [
     ("a decay", 3, |x, p| p[0] * (-p[1] * x).exp() + p[2]),
     ("a line", 2, |x, p| p[0] * x + p[1]),
     ("a damped sine", 3, |x, p| p[0] * (-p[1] * x).exp() * (p[2] * x * 1e9 + x).sin()),
@@ -56,7 +56,7 @@ fn routines(prepared: &Prepared) -> usize {
 }
 
 /// Returns the instruction sets with machine code.
-fn sets() -> impl Iterator<Item = &'static Kernels> {
+pub(super) fn sets() -> impl Iterator<Item = &'static Kernels> {
     kernels::available().into_iter().filter(|kernels| kernels.vectors.is_some())
 }
 
@@ -65,7 +65,7 @@ const MANY: usize = 1 << 15;
 
 /// Returns the sums of a model over points, computed by machine code if `often`, else by the interpreter. Also returns
 /// the number of generated routines.
-fn normal(
+pub(super) fn normal(
     points: &Points<'_>,
     loss: Loss,
     (count, model): (usize, Model),
@@ -263,58 +263,6 @@ proptest! {
                 normal.products.iter().chain([&normal.cost]).map(bits).collect::<Vec<u64>>()
             });
             prop_assert_eq!(&found, &expected, "{}, {:?}: {}", kernels.name, loss, program);
-        }
-    }
-}
-
-/// Tests points that are left out and whose numbers are not finite, huge or negative, in pieces of which few or most points
-/// are used: machine code and interpreter compute the bits of the same data with ordinary numbers at these points.
-#[test]
-fn numbers_of_points_left_out_have_no_effect() {
-    const HOSTILE: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 3e12, -1e300, 0.0];
-    for n in [9, 519, 4103, 40_003] {
-        let sums = Sums::new(n);
-        let counts: Vec<f64> = sums.y.iter().map(|y| (9.0 * y - 6.0).max(0.0).round()).collect();
-        let is_used = |i: usize| i % 97 != 8 && (i / 4096 != 1 || i.is_multiple_of(3));
-        let mask: Vec<bool> = (0..n).map(is_used).collect();
-        let hostile = |values: &[f64], first: usize| -> Vec<f64> {
-            let number =
-                |(i, &v): (usize, &f64)| if mask[i] { v } else { HOSTILE[(i + first) % 6] };
-            values.iter().enumerate().map(number).collect()
-        };
-        let [x, y, count, sigma] = [&sums.x, &sums.y, &counts, &sums.sigma]
-            .map(|values| [values.clone(), hostile(values, n)]);
-        let x = [x[0].clone(), hostile(&sums.x, n + 1)];
-        for kernels in sets() {
-            let bits = |which: usize, estimate: usize, model: (usize, Model), often: bool| {
-                let y = if estimate == 0 { &count[which] } else { &y[which] };
-                let mut data = Data::new(&x[which], y).expect("data");
-                if estimate % 2 == 1 {
-                    data = data.sigma(Sigma::Relative(&sigma[which])).expect("sigma");
-                }
-                let data = data.mask(&mask).expect("a mask");
-                let mut points = Points::validate(&data).expect("points");
-                if estimate == 0 {
-                    points.count_events().expect("counts");
-                }
-                let losses = [Loss::Linear; 3].into_iter().chain(Loss::robust(0.3));
-                let loss = losses.into_iter().nth(estimate).expect("a loss");
-                let (bits, made) = normal(&points, loss, model, kernels, often);
-                assert_eq!(made > 0, often);
-                // The payload of a NaN is not specified.
-                let is_nan = |bits: u64| f64::from_bits(bits).is_nan();
-                bits.into_iter().map(|b| if is_nan(b) { u64::MAX } else { b }).collect::<Vec<_>>()
-            };
-            for (name, count, model) in MODELS {
-                for estimate in 0..8 {
-                    let expected = bits(0, estimate, (count, model), false);
-                    for (which, often) in [(0, true), (1, false), (1, true)] {
-                        let found = bits(which, estimate, (count, model), often);
-                        let of = format!("{}, {n} points, {name}", kernels.name);
-                        assert_eq!(found, expected, "{of}, estimate {estimate}: {which}, {often}");
-                    }
-                }
-            }
         }
     }
 }
