@@ -67,7 +67,7 @@ impl Points<'_> {
 
     /// Returns the first of the last `count` used points before `end`.
     pub(crate) fn last_used(&self, end: usize, count: usize) -> usize {
-        let used = (0..end).rev().filter(|&i| !self.is_filtered() || self.counts(i));
+        let used = (0..end).rev().filter(|&i| self.counts(i));
         used.take(count).last().unwrap_or(end)
     }
 }

@@ -50,7 +50,7 @@ impl Cpu<'_> {
             }
             let (block, len);
             let first = next;
-            if self.points.is_filtered() && used.is_none() {
+            if self.picks_used(used) {
                 picked.clear();
                 next = self.points.pick_used(next, end, BLOCK, &mut picked);
                 // Consecutive points are read in place.
@@ -72,6 +72,11 @@ impl Cpu<'_> {
         }
         worker.picked = picked;
         outcome
+    }
+
+    /// Returns true if a pass picks the used points, because some are left out and it has no flags for them.
+    pub(super) fn picks_used(&self, used: Option<&[u8]>) -> bool {
+        self.points.is_filtered() && used.is_none()
     }
 
     /// Prepares a worker for the blocks of a pass over `points` points.

@@ -134,9 +134,9 @@ impl BlockRows {
             factor.copy_from_slice(distances.factor);
             return RowKind::Factored;
         }
-        let counts = points.estimator == Estimator::Poisson;
+        let is_counted = points.estimator == Estimator::Poisson;
         let y: &[f64] = match (points.y, block) {
-            (Values::F64(v), Block::Run(start)) if !counts || used.is_none() => {
+            (Values::F64(v), Block::Run(start)) if !is_counted || used.is_none() => {
                 &v[start..start + n]
             }
             _ => {
@@ -144,14 +144,14 @@ impl BlockRows {
                     Block::Run(start) => points.y.copy_to(start, &mut response.0[..n]),
                     Block::Picked(index) => points.y.pick(index, &mut response.0[..n]),
                 }
-                if let (true, Some(used)) = (counts, used) {
+                if let (true, Some(used)) = (is_counted, used) {
                     // The cost of the count 1 with the expectation 1 is 0.
                     replace_unused(&mut response.0[..n], used, 1.0);
                 }
                 &response.0[..n]
             }
         };
-        if counts {
+        if is_counted {
             let most = &[points.darkest().recip(); LANES];
             let value = match used {
                 Some(used) => {

@@ -135,7 +135,7 @@ impl Cpu<'_> {
                 worker.rows.clear();
                 let form = self.assembled_form(pass, columns);
                 let form = form.as_ref();
-                let form_in_place = form.filter(|_| used.is_some() || !self.points.is_filtered());
+                let form_in_place = form.filter(|_| !self.picks_used(used));
                 let done = form_in_place
                     .map_or(0, |form| self.assembled_sums(form, stretch, used, worker));
                 let used = used.map(|used| &used[done..end - start]);
@@ -238,7 +238,7 @@ impl Cpu<'_> {
     }
 
     /// Adds the products of the used points of `start..end`, a part of a piece, to the sums of the worker with machine
-    /// code. Values are copied in f64: those of all points if `used` contains their flags, else those of the used points.
+    /// code. Their values are copied in f64, and those of points to leave out, too, if `used` contains the flags.
     /// Returns the point at which to continue: the first one that was not added, or `end`.
     fn assembled_piece(
         &self,
@@ -261,13 +261,13 @@ impl Cpu<'_> {
         let values = columns.chain([&points.y]).chain(&sigma);
         let Some(values) = in_a_row(values.copied().map(Some)) else { return start };
         gathered.resize(values.len() * COPY, 0.0);
-        let len = match used {
-            Some(_) => {
-                let copies = values.iter().zip(gathered.chunks_mut(COPY));
-                copies.for_each(|(values, copy)| values.copy_to(start, &mut copy[..end - start]));
-                end - start
-            }
-            None => gather_used(vectors, points, (start, end), &values, gathered),
+        let picks = self.picks_used(used);
+        let len = if picks {
+            gather_used(vectors, points, (start, end), &values, gathered)
+        } else {
+            let copies = values.iter().zip(gathered.chunks_mut(COPY));
+            copies.for_each(|(values, copy)| values.copy_to(start, &mut copy[..end - start]));
+            end - start
         };
         let whole = len / LANES * LANES;
         let arrays = gathered.chunks(COPY).map(|array| Values::F64(&array[..whole]));
@@ -280,7 +280,7 @@ impl Cpu<'_> {
         if done > 0 {
             rows.set_sums(k, sums);
         }
-        if used.is_some() { start + done } else { points.last_used(end, len - done) }
+        if picks { points.last_used(end, len - done) } else { start + done }
     }
 
     /// Returns the form in which machine code sums the products of this pass; `None` if it does not support the pass.

@@ -71,8 +71,8 @@ fn masked_points_have_the_sums_of_the_others() {
         values.iter().zip(&mask).filter(|(_, used)| **used).map(|(v, _)| *v).collect()
     };
     let counts: Vec<f64> = sums.y.iter().map(|y| (9.0 * y - 6.0).max(0.0).round()).collect();
-    let corner = Loss::custom(0.3, |u| u * u / (u.abs() + 1.0)).expect("a formula");
-    let losses = [Loss::Linear, corner].into_iter().chain(Loss::robust(0.3));
+    let custom = Loss::custom(0.3, |u| u * u / (u.abs() + 1.0)).expect("a formula");
+    let losses = [Loss::Linear, custom].into_iter().chain(Loss::robust(0.3));
     let (_, count, model) = MODELS[0];
     let numbers = |loss: Loss, kind: usize, is_masked: bool, kernels: &'static Kernels| {
         let part = |values: &[f64]| if is_masked { values.to_vec() } else { used(values) };
