@@ -65,7 +65,6 @@ macro_rules! from_files {
 }
 for_each_method!(from_files);
 
-pub(crate) use super::ln_variants::ln_1p_above_zero;
 pub(crate) use super::polygamma::polygamma;
 #[cfg(all(feature = "jit", target_arch = "x86_64"))]
 pub(crate) use super::trig::{cos_fast, is_huge, sin_fast, tan_fast};

@@ -18,20 +18,14 @@ const SQRT_HALF: u64 = 0x3fe6_a09e_667f_3bcd;
 const ONE_EXPONENT: u64 = 1 << 52;
 const TWO_52: u64 = 0x4330_0000_0000_0000;
 /// 2^52 + 1024.
-pub(super) const OFFSET: f64 = 4_503_599_627_370_496.0 + 1024.0;
+const OFFSET: f64 = 4_503_599_627_370_496.0 + 1024.0;
 
 /// Returns (m, k) with x = 2^k m and m in [√½, √2), for finite x > 0, including subnormals.
 #[inline(always)]
 pub(crate) fn split<L: Lane>(x: L) -> (L, L) {
     let subnormal = x.lt(f64::MIN_POSITIVE);
-    let normal = subnormal.select(x * 18_014_398_509_481_984.0, x); // 2^54
-    split_normal(normal, subnormal.select(54.0 + OFFSET, OFFSET))
-}
-
-/// As [`split`], for x that is not subnormal. `offset`: [`OFFSET`] plus the exponent of the power of two by which x was
-/// multiplied before.
-#[inline(always)]
-pub(super) fn split_normal<L: Lane>(x: L, offset: L) -> (L, L) {
+    let x = subnormal.select(x * 18_014_398_509_481_984.0, x); // 2^54
+    let offset = subnormal.select(54.0 + OFFSET, OFFSET);
     // The exponent field contains k + 1024, which is not negative; a logical shift moves it to the low bits.
     let shifted = x.to_bits().less(SQRT_HALF).plus(1024 * ONE_EXPONENT);
     let k = ((shifted >> 52) | TWO_52.into()).number() - offset;
@@ -50,12 +44,7 @@ pub(crate) fn artanh_series<L: Lane>(z: L) -> L {
 /// Returns ln(1 + f) - f for f in [√½ - 1, √2 - 1].
 #[inline(always)]
 pub(super) fn ln_1p_less_f<L: Lane>(f: L) -> L {
-    ln_1p_less_f_with(f, f / (f + 2.0))
-}
-
-/// Returns ln(1 + f) - f for f in [√½ - 1, √2 - 1] and s = f/(f + 2).
-#[inline(always)]
-pub(super) fn ln_1p_less_f_with<L: Lane>(f: L, s: L) -> L {
+    let s = f / (f + 2.0);
     let half_square = f * 0.5 * f;
     s.mul_add(half_square + artanh_series(s * s), -half_square)
 }

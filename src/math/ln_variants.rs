@@ -3,9 +3,7 @@
 use super::arithmetic::{Lane, Truth};
 use super::bits::{fast_two_sum, two_product, two_sum};
 use super::exp::{LN2_HI, LN2_LO};
-use super::ln::{
-    OFFSET, ln_1p_less_f, ln_1p_less_f_with, split, split_normal, with_special_arguments,
-};
+use super::ln::{ln_1p_less_f, split, with_special_arguments};
 
 const LOG2_E: f64 = std::f64::consts::LOG2_E;
 const LOG2_E_LO: f64 = f64::from_bits(0x3c77_77d0_ffda_0d24);
@@ -21,25 +19,6 @@ pub(crate) fn ln_1p<L: Lane>(x: L) -> L {
     let (u, value) = ln_1p_of_sum(x, L::from(0.0), L::from(0.0));
     let value = with_special_arguments(u, value);
     x.abs().lt(1.110_223_024_625_156_5e-16).select(x, value) // 2^-53, and the sign of zero
-}
-
-/// Returns ln(1 + x) and 1/(1 + x) for x ≥ 0, with 1 + x = u + `u_lo` and ln(1 + x) = ln u + `u_lo`/u. Takes half the
-/// operations of [`ln_1p`] and one division: the quotients 1/u and f/(f + 2) of the series have a common denominator.
-/// Logarithms are at most one double from the correctly rounded ones, reciprocals two (measured).
-#[inline(always)]
-pub(crate) fn ln_1p_above_zero<L: Lane>(x: L) -> (L, L) {
-    let (u, u_lo) = two_sum(1.0, x);
-    let (m, k) = split_normal(u, L::from(OFFSET));
-    let f = m - 1.0;
-    // A quarter of f + 2, so that its product with u does not overflow.
-    let quarter = f.mul_add(0.25, 0.5);
-    let quotient = L::from(1.0) / (u * quarter);
-    let inverse = quarter * quotient;
-    let s = f * 0.25 * (u * quotient);
-    let (hi, lo) = fast_two_sum(k * LN2_HI, f);
-    let small = u_lo.mul_add(inverse, k.mul_add(LN2_LO, lo) + ln_1p_less_f_with(f, s));
-    // Infinity and NaN are their own logarithms.
-    (u.lt(f64::INFINITY).select(hi + small, u), inverse)
 }
 
 /// Returns 1 + x and ln(1 + x + `x_lo`) + `doublings` ln 2. The logarithm is valid if 1 + x is positive and finite.

@@ -43,6 +43,11 @@ impl Shape {
         }
     }
 
+    /// Returns true if costs are logarithms, ln(1 + z), which [`BlockCosts`] computes for several points together.
+    pub(super) fn has_logarithms(self) -> bool {
+        self == Shape::Cauchy
+    }
+
     /// Returns the terms of the loss at u = r/C.
     #[cfg(all(feature = "jit", target_arch = "x86_64"))]
     pub(super) fn terms<L: Lane>(self, u: L) -> LossTerms<L> {
@@ -56,10 +61,11 @@ impl Shape {
     }
 }
 
-/// ρ, ρ' and ρ' + 2zρ'' of a point.
+/// Cost, ρ' and ρ' + 2zρ'' of a point.
 #[derive(Clone, Copy)]
 pub(super) struct LossTerms<L> {
-    pub(super) rho: L,
+    /// ρ. For Cauchy's loss, whose ρ is ln(1 + z), it is z; see [`BlockCosts`].
+    pub(super) cost: L,
     pub(super) gradient: L,
     pub(super) curvature: L,
 }
@@ -73,7 +79,7 @@ fn soft_l1<L: Lane>(u: L) -> LossTerms<L> {
     let quotient = L::from(1.0) / (root * quarter);
     let gradient = quarter * quotient;
     LossTerms {
-        rho: z * 0.5 * (root * quotient),
+        cost: z * 0.5 * (root * quotient),
         gradient,
         curvature: gradient * gradient * gradient,
     }
@@ -84,7 +90,7 @@ fn huber<L: Lane>(u: L) -> LossTerms<L> {
     let size = u.abs();
     let outside = size.gt(1.0);
     LossTerms {
-        rho: outside.select(size + size - 1.0, u * u),
+        cost: outside.select(size + size - 1.0, u * u),
         gradient: outside.select(L::from(1.0) / size, 1.0),
         curvature: outside.select(0.0, 1.0),
     }
@@ -93,8 +99,8 @@ fn huber<L: Lane>(u: L) -> LossTerms<L> {
 #[inline(always)]
 fn cauchy<L: Lane>(u: L) -> LossTerms<L> {
     let z = u * u;
-    let (rho, t) = lane::ln_1p_above_zero(z);
-    LossTerms { rho, gradient: t, curvature: (L::from(1.0) - z) * t * t }
+    let t = L::from(1.0) / (z + 1.0);
+    LossTerms { cost: z, gradient: t, curvature: (L::from(1.0) - z) * t * t }
 }
 
 #[inline(always)]
@@ -103,7 +109,7 @@ fn arctan<L: Lane>(u: L) -> LossTerms<L> {
     let square = z * z;
     let t = L::from(1.0) / (square + 1.0);
     let curvature = (L::from(1.0) - square * 3.0) * t * t;
-    LossTerms { rho: lane::atan(z), gradient: t, curvature }
+    LossTerms { cost: lane::atan(z), gradient: t, curvature }
 }
 
 #[inline(always)]
@@ -112,8 +118,8 @@ fn tukey<L: Lane>(u: L) -> LossTerms<L> {
     let within = z.lt(1.0).select(z, 1.0);
     let rest = L::from(1.0) - within;
     LossTerms {
-        // Equal to (1 − rest³)/3, without its cancellation for small z.
-        rho: within * (within * within * (1.0 / 3.0) + rest),
+        // ρ = (1 − rest³)/3, without its cancellation for small z.
+        cost: within * (within * within * (1.0 / 3.0) + rest),
         gradient: rest * rest,
         curvature: rest * (L::from(1.0) - z * 5.0),
     }
@@ -150,46 +156,110 @@ impl RobustSums {
 /// Number of points of a loop that the compiler vectorises.
 pub(super) const GROUP: usize = 8 * LANES;
 
+/// Number of points per lane whose logarithms are computed together.
+pub(super) const TOGETHER: usize = 16;
+
 /// Costs of the points of a block, in the order of the products ([`super::gram`]): the sums of the full groups of eight
 /// points, one per lane, and the costs of the remaining points.
+///
+/// Σ ln(1 + z) over 16 points of a lane is ln(1 + p) with p = Π(1 + z) − 1, which takes one logarithm instead of 16. p is
+/// a sum of positive terms, so that its relative error is a few roundings, also for small z.
 pub(super) struct BlockCosts {
     unit: f64,
     groups: [f64; LANES],
     last: ArrayVec<f64, LANES>,
+    /// z of the points of the present product, if costs are logarithms.
+    factors: Option<ArrayVec<[f64; LANES], TOGETHER>>,
 }
 
 impl BlockCosts {
     /// `unit`: factor of all costs.
     #[inline(always)]
     pub(super) fn new(unit: f64) -> BlockCosts {
-        BlockCosts { unit, groups: [0.0; LANES], last: ArrayVec::new() }
+        BlockCosts { unit, groups: [0.0; LANES], last: ArrayVec::new(), factors: None }
     }
 
-    /// Adds the costs of consecutive points. Only the last points of a block may be no multiple of eight.
+    /// Returns the costs for a loss of this shape and scale.
+    #[inline(always)]
+    fn of(shape: Shape, scale: f64) -> BlockCosts {
+        let factors = shape.has_logarithms().then(ArrayVec::new);
+        BlockCosts { factors, ..BlockCosts::new(0.5 * scale * scale) }
+    }
+
+    /// Adds the costs of consecutive points, or their z if costs are logarithms. Only the last points of a block may be
+    /// no multiple of eight.
     #[inline(always)]
     pub(super) fn add(&mut self, costs: &[f64]) {
         let (groups, last) = costs.as_chunks::<LANES>();
+        if self.factors.is_some() {
+            for group in groups {
+                self.add_factors(*group);
+            }
+            self.last.extend(last.iter().map(|z| lane::ln_1p(*z)));
+            return;
+        }
         for group in groups {
-            let sums = self.groups.iter_mut().zip(group);
-            sums.for_each(|(sum, cost)| *sum = cost.mul_add(self.unit, *sum));
+            self.add_group(*group);
         }
         self.last.extend(last.iter().copied());
     }
 
+    #[inline(always)]
+    fn add_group(&mut self, costs: [f64; LANES]) {
+        let sums = self.groups.iter_mut().zip(costs);
+        sums.for_each(|(sum, cost)| *sum = cost.mul_add(self.unit, *sum));
+    }
+
+    /// Adds the factors 1 + z of eight points to the product. Adds the logarithms of the product if it is complete.
+    #[inline(always)]
+    fn add_factors(&mut self, squares: [f64; LANES]) {
+        let Some(factors) = &mut self.factors else { return };
+        factors.push(squares);
+        if factors.is_full() {
+            self.add_logarithms();
+        }
+    }
+
+    /// Adds the logarithms of the product and begins the next product.
+    #[inline(always)]
+    fn add_logarithms(&mut self) {
+        let Some(factors) = self.factors.take().filter(|factors| !factors.is_empty()) else {
+            return;
+        };
+        let mut less_one = [0.0; LANES];
+        for squares in &factors {
+            let products = less_one.iter_mut().zip(squares);
+            products.for_each(|(p, z)| *p = p.mul_add(z + 1.0, *z));
+        }
+        let mut logarithms = [0.0; LANES];
+        for l in 0..LANES {
+            logarithms[l] = lane::ln_1p(less_one[l]);
+        }
+        for l in 0..LANES {
+            // If the product overflows, the logarithms are added instead.
+            if !(less_one[l] < f64::INFINITY) {
+                logarithms[l] = factors.iter().map(|z| lane::ln_1p(z[l])).sum();
+            }
+        }
+        self.add_group(logarithms);
+        self.factors = Some(ArrayVec::new());
+    }
+
     /// Adds the sums of the block to the totals.
     #[inline(always)]
-    pub(super) fn add_to(self, totals: &mut [f64; LANES]) {
+    pub(super) fn add_to(mut self, totals: &mut [f64; LANES]) {
+        self.add_logarithms();
         totals.iter_mut().zip(self.groups).for_each(|(total, sum)| *total += sum);
         let last = totals.iter_mut().zip(self.last);
         last.for_each(|(total, cost)| *total = cost.mul_add(self.unit, *total));
     }
 }
 
-/// Applies `point(lane, residual, row)` to each point of a block; it returns the cost of the point in units of `unit`.
-/// Adds the costs to `costs`.
+/// Applies `point(lane, residual, row)` to each point of a block; it returns the cost of the point, as
+/// [`BlockCosts::add`] expects it. Adds the costs to `costs`.
 #[inline(always)]
 fn each(
-    unit: f64,
+    mut block: BlockCosts,
     costs: &mut [f64; LANES],
     residual: &mut [f64],
     row: &mut [f64],
@@ -197,16 +267,16 @@ fn each(
 ) {
     let (residuals, last_residuals) = residual.as_chunks_mut::<LANES>();
     let (rows, last_rows) = row.as_chunks_mut::<LANES>();
-    let mut block = BlockCosts::new(unit);
     for (residual, row) in residuals.iter_mut().zip(rows) {
-        let mut rho = [0.0; LANES];
+        let mut group = [0.0; LANES];
         for l in 0..LANES {
-            rho[l] = point(l, &mut residual[l], &mut row[l]);
+            group[l] = point(l, &mut residual[l], &mut row[l]);
         }
-        block.add(&rho);
+        block.add(&group);
     }
     let last = last_residuals.iter_mut().zip(last_rows).enumerate();
-    block.last.extend(last.map(|(l, (residual, row))| point(l, residual, row)));
+    let last = last.map(|(l, (residual, row))| point(l, residual, row));
+    block.add(&last.collect::<ArrayVec<f64, LANES>>());
     block.add_to(costs);
 }
 
@@ -222,17 +292,17 @@ pub(super) fn weigh(
 ) {
     match Shape::of(loss) {
         None => weight.fill(1.0),
-        Some((Shape::SoftL1, c)) => weigh_each(c, floor, residual, weight, costs, soft_l1),
-        Some((Shape::Huber, c)) => weigh_each(c, floor, residual, weight, costs, huber),
-        Some((Shape::Cauchy, c)) => weigh_each(c, floor, residual, weight, costs, cauchy),
-        Some((Shape::Arctan, c)) => weigh_each(c, floor, residual, weight, costs, arctan),
-        Some((Shape::Tukey, c)) => weigh_each(c, floor, residual, weight, costs, tukey),
+        Some(of @ (Shape::SoftL1, _)) => weigh_each(of, floor, residual, weight, costs, soft_l1),
+        Some(of @ (Shape::Huber, _)) => weigh_each(of, floor, residual, weight, costs, huber),
+        Some(of @ (Shape::Cauchy, _)) => weigh_each(of, floor, residual, weight, costs, cauchy),
+        Some(of @ (Shape::Arctan, _)) => weigh_each(of, floor, residual, weight, costs, arctan),
+        Some(of @ (Shape::Tukey, _)) => weigh_each(of, floor, residual, weight, costs, tukey),
     }
 }
 
 #[inline(always)]
 fn weigh_each(
-    scale: f64,
+    (shape, scale): (Shape, f64),
     floor: f64,
     residual: &mut [f64],
     weight: &mut [f64],
@@ -240,22 +310,22 @@ fn weigh_each(
     terms: impl Fn(f64) -> LossTerms<f64>,
 ) {
     let inverse = 1.0 / scale;
-    let mut block = BlockCosts::new(0.5 * scale * scale);
+    let mut block = BlockCosts::of(shape, scale);
     for (residual, weight) in residual.chunks_mut(GROUP).zip(weight.chunks_mut(GROUP)) {
         let len = residual.len();
         // Residuals after the end of the block are 0, and their terms are not used.
-        let [mut r, mut w, mut rho] = [[0.0; GROUP]; 3];
+        let [mut r, mut w, mut of_points] = [[0.0; GROUP]; 3];
         r[..len].copy_from_slice(residual);
         for i in 0..GROUP {
             let terms = terms(r[i] * inverse);
             w[i] = terms.square(floor);
             // A product with the residual, so that a NaN stays NaN: the comparisons of `square` drop NaN.
             r[i] *= terms.gradient;
-            rho[i] = terms.rho;
+            of_points[i] = terms.cost;
         }
         residual.copy_from_slice(&r[..len]);
         weight.copy_from_slice(&w[..len]);
-        block.add(&rho[..len]);
+        block.add(&of_points[..len]);
     }
     block.add_to(costs);
 }
@@ -272,17 +342,17 @@ pub(super) fn correct(
 ) {
     match Shape::of(loss) {
         None => row.fill(1.0),
-        Some((Shape::SoftL1, c)) => correct_each(c, floor, residual, row, sums, soft_l1),
-        Some((Shape::Huber, c)) => correct_each(c, floor, residual, row, sums, huber),
-        Some((Shape::Cauchy, c)) => correct_each(c, floor, residual, row, sums, cauchy),
-        Some((Shape::Arctan, c)) => correct_each(c, floor, residual, row, sums, arctan),
-        Some((Shape::Tukey, c)) => correct_each(c, floor, residual, row, sums, tukey),
+        Some(of @ (Shape::SoftL1, _)) => correct_each(of, floor, residual, row, sums, soft_l1),
+        Some(of @ (Shape::Huber, _)) => correct_each(of, floor, residual, row, sums, huber),
+        Some(of @ (Shape::Cauchy, _)) => correct_each(of, floor, residual, row, sums, cauchy),
+        Some(of @ (Shape::Arctan, _)) => correct_each(of, floor, residual, row, sums, arctan),
+        Some(of @ (Shape::Tukey, _)) => correct_each(of, floor, residual, row, sums, tukey),
     }
 }
 
 #[inline(always)]
 fn correct_each(
-    scale: f64,
+    (shape, scale): (Shape, f64),
     floor: f64,
     residual: &mut [f64],
     row: &mut [f64],
@@ -290,19 +360,21 @@ fn correct_each(
     terms: impl Fn(f64) -> LossTerms<f64>,
 ) {
     let inverse = 1.0 / scale;
-    correct_points((scale, floor), residual, row, sums, |residual| terms(residual * inverse));
+    let block = BlockCosts::of(shape, scale);
+    correct_points(block, floor, residual, row, sums, |residual| terms(residual * inverse));
 }
 
 /// Corrects each point; `terms(residual)` returns the terms of the loss.
 #[inline(always)]
 fn correct_points(
-    (scale, floor): (f64, f64),
+    block: BlockCosts,
+    floor: f64,
     residual: &mut [f64],
     row: &mut [f64],
     RobustSums { costs, influence }: &mut RobustSums,
     mut terms: impl FnMut(f64) -> LossTerms<f64>,
 ) {
-    each(0.5 * scale * scale, costs, residual, row, |l, residual, row| {
+    each(block, costs, residual, row, |l, residual, row| {
         let terms = terms(*residual);
         let of_point = point(terms, floor, residual, row);
         if floor == 0.0 {
@@ -310,7 +382,7 @@ fn correct_points(
                 sums[l] += value;
             }
         }
-        terms.rho
+        terms.cost
     });
 }
 
@@ -327,11 +399,11 @@ fn point(terms: LossTerms<f64>, floor: f64, r: &mut f64, s: &mut f64) -> Influen
 }
 
 /// Terms of a custom loss at the residual `r`. The derivatives are dρ/du and d²ρ/du² at u = r/scale.
-fn custom(scale: f64, r: f64, [rho, first, second]: [f64; 3]) -> LossTerms<f64> {
+fn custom(scale: f64, r: f64, [cost, first, second]: [f64; 3]) -> LossTerms<f64> {
     let (u, curvature) = (r / scale, 0.5 * second);
     // The limit of the quotient for a residual of 0.
     let gradient = if u == 0.0 { curvature } else { 0.5 * first / u };
-    LossTerms { rho, gradient, curvature }
+    LossTerms { cost, gradient, curvature }
 }
 
 /// Like [`weigh`], for a custom loss. The three slices are ρ, dρ/du and d²ρ/du² at u = residual/scale.
@@ -343,12 +415,13 @@ pub(super) fn weigh_by_formula(
     costs: &mut [f64; LANES],
 ) {
     let mut points = value.iter().zip(first.iter().zip(second));
-    each(0.5 * scale * scale, costs, residual, weight, |_, residual, weight| {
+    let block = BlockCosts::new(0.5 * scale * scale);
+    each(block, costs, residual, weight, |_, residual, weight| {
         let derivatives = points.next().map_or([f64::NAN; 3], |(v, (a, b))| [*v, *a, *b]);
         let terms = custom(scale, *residual, derivatives);
         *weight = terms.square(floor);
         *residual *= terms.gradient;
-        terms.rho
+        terms.cost
     });
 }
 
@@ -361,7 +434,8 @@ pub(super) fn correct_by_formula(
     sums: &mut RobustSums,
 ) {
     let mut points = value.iter().zip(first.iter().zip(second));
-    correct_points((scale, floor), residual, row, sums, |residual| {
+    let block = BlockCosts::new(0.5 * scale * scale);
+    correct_points(block, floor, residual, row, sums, |residual| {
         let derivatives = points.next().map_or([f64::NAN; 3], |(v, (a, b))| [*v, *a, *b]);
         custom(scale, residual, derivatives)
     });

@@ -56,10 +56,19 @@ enum Loops {
     InRounds(Box<Rounds>),
 }
 
+/// Operations of a function.
+pub(super) struct Operations {
+    /// Those of an iteration.
+    pub(super) of_points: Vec<Operation>,
+    /// Those after each round, if costs are logarithms; else empty.
+    pub(super) of_rounds: Vec<Operation>,
+}
+
 /// Assembles a function. Returns `None` if there are too many simultaneous truth values for the mask registers.
-pub(super) fn assemble(operations: Vec<Operation>, layout: Layout) -> Option<Machine> {
+pub(super) fn assemble(operations: Operations, layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
-    let refuses = operations.iter().any(|o| matches!(o, Operation::Refuse(_)));
+    let Operations { of_points, of_rounds } = operations;
+    let refuses = of_points.iter().chain(&of_rounds).any(|o| matches!(o, Operation::Refuse(_)));
     let all = vectors.registers() - usize::from(refuses && vectors == Vectors::Avx2);
     let mut writer = Writer {
         allocation: Allocation::new(Vec::new(), all),
@@ -74,10 +83,11 @@ pub(super) fn assemble(operations: Vec<Operation>, layout: Layout) -> Option<Mac
         layout,
     };
     let mut bytes = Vec::new();
-    let in_rounds = sums > 0 && (sums + left(vectors) > all || operations.len() >= LONG);
+    let is_long = sums + left(vectors) > all || of_points.len() >= LONG;
+    let in_rounds = sums > 0 && (is_long || !of_rounds.is_empty());
     let loops = match in_rounds {
-        true => Loops::InRounds(Box::new(writer.rounds(&operations, all, &mut bytes))),
-        false => Loops::InOne(Box::new(writer.body(operations, all - sums, &mut bytes))),
+        true => Loops::InRounds(Box::new(writer.rounds(&of_points, of_rounds, all, &mut bytes))),
+        false => Loops::InOne(Box::new(writer.body(of_points, all - sums, &mut bytes))),
     };
     bytes.resize(bytes.len().next_multiple_of(64), 0);
     let entry = bytes.len();

@@ -106,6 +106,16 @@ impl Writer {
         steps: &[(Register, i64)],
         stop: Register,
     ) -> Done {
+        self.write_operations(body)?;
+        for &(register, step) in steps {
+            self.put(Instruction::with2(Code::Add_rm64_imm32, register, step as i32).ok()?)?;
+        }
+        let &(last, _) = steps.last()?;
+        self.put(Instruction::with2(Code::Cmp_r64_rm64, last, stop).ok()?)
+    }
+
+    /// Writes the operations of a body.
+    pub(super) fn write_operations(&mut self, body: &mut Body) -> Done {
         let swap = |writer: &mut Writer, body: &mut Body| {
             std::mem::swap(&mut writer.allocation, &mut body.allocation);
             std::mem::swap(&mut writer.constants, &mut body.constants);
@@ -115,10 +125,6 @@ impl Writer {
         self.allocation.restart();
         (0..body.operations).try_for_each(|id| self.write(id))?;
         swap(self, body);
-        for &(register, step) in steps {
-            self.put(Instruction::with2(Code::Add_rm64_imm32, register, step as i32).ok()?)?;
-        }
-        let &(last, _) = steps.last()?;
-        self.put(Instruction::with2(Code::Cmp_r64_rm64, last, stop).ok()?)
+        Some(())
     }
 }

@@ -73,6 +73,8 @@ pub(super) enum Operation {
     Kept(u16),
     /// Adds a product to a sum.
     Sum(u16, [Id; 2]),
+    /// Replaces a sum p by (1 + p)(1 + z) − 1 = p (z + 1) + z; the second number is 1.
+    Compound(u16, [Id; 2]),
     /// Marks the result as invalid if a truth holds in any lane.
     Refuse(Id),
 }
@@ -96,9 +98,9 @@ impl Operation {
     /// Returns the operation with its operands mapped by `id`.
     pub(super) fn map(self, mut id: impl FnMut(Id) -> Id) -> Operation {
         use Operation::{
-            Add, AddBits, And, Array, Both, Compare, Constant, Divide, Either, ExclusiveOr, Fused,
-            Keep, Kept, Least, Most, Multiply, Not, Or, Refuse, Root, Scale, Select, ShiftLeft,
-            ShiftRight, Store, Subtract, SubtractBits, Sum, Uniform, Whole,
+            Add, AddBits, And, Array, Both, Compare, Compound, Constant, Divide, Either,
+            ExclusiveOr, Fused, Keep, Kept, Least, Most, Multiply, Not, Or, Refuse, Root, Scale,
+            Select, ShiftLeft, ShiftRight, Store, Subtract, SubtractBits, Sum, Uniform, Whole,
         };
         match self {
             Array { .. } | Uniform { .. } | Constant(_) | Kept(_) => self,
@@ -129,6 +131,7 @@ impl Operation {
             Store(array, a) => Store(array, id(a)),
             Keep { number, ahead, value } => Keep { number, ahead, value: id(value) },
             Sum(sum, factors) => Sum(sum, factors.map(id)),
+            Compound(sum, numbers) => Compound(sum, numbers.map(id)),
             Refuse(a) => Refuse(id(a)),
         }
     }
@@ -140,10 +143,27 @@ impl Operation {
         });
     }
 
+    /// Returns the number of the sum that the operation changes, if there is one.
+    pub(super) fn sum(self) -> Option<u16> {
+        match self {
+            Operation::Sum(sum, _) | Operation::Compound(sum, _) => Some(sum),
+            _ => None,
+        }
+    }
+
+    /// Returns the operation with another sum, if it changes one.
+    pub(super) fn with_sum(self, sum: u16) -> Operation {
+        match self {
+            Operation::Sum(_, factors) => Operation::Sum(sum, factors),
+            Operation::Compound(_, numbers) => Operation::Compound(sum, numbers),
+            other => other,
+        }
+    }
+
     /// Returns true if the operation has a side effect.
     pub(super) fn acts(self) -> bool {
-        use Operation::{Keep, Refuse, Store, Sum};
-        matches!(self, Store(..) | Keep { .. } | Sum(..) | Refuse(_))
+        use Operation::{Compound, Keep, Refuse, Store, Sum};
+        matches!(self, Store(..) | Keep { .. } | Sum(..) | Compound(..) | Refuse(_))
     }
 
     /// Returns true if instructions can read the number directly from a table in memory.

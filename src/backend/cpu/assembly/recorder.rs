@@ -97,6 +97,16 @@ impl Number {
         push(Operation::Sum(sum, [self.0, other.0]));
     }
 
+    /// Records the multiplication of 1 + p by 1 + `self`, for the sum p.
+    pub(super) fn compound(self, sum: u16) {
+        push(Operation::Compound(sum, [self.0, Number::from(1.0).0]));
+    }
+
+    /// Returns a number that an earlier loop kept.
+    pub(super) fn kept(number: u16) -> Number {
+        Number(push(Operation::Kept(number)))
+    }
+
     /// Returns 1 in the lanes where the truth holds, 0 in the others.
     pub(super) fn of(truth: Holds) -> Number {
         truth.select(1.0, 0.0)

@@ -12,10 +12,11 @@ use super::operation::{Id, Operation};
 use super::writer::{Done, ROW, Spread, Writer};
 use crate::backend::cpu::code::BLOCK;
 use crate::backend::cpu::kernels::Vectors;
+use crate::backend::cpu::robust::TOGETHER;
 use iced_x86::{Code, Instruction, Register};
 
-/// Iterations of a round.
-pub(super) const TURNS: usize = 16;
+/// Iterations of a round. The logarithms of a round are computed together.
+pub(super) const TURNS: usize = TOGETHER;
 const _: () = assert!(BLOCK.is_multiple_of(TURNS * TURN as usize));
 
 /// Offset of the address of the rows in the frame, see [`Frame`](super::routine::Frame).
@@ -38,12 +39,15 @@ pub(super) struct Rounds {
     turns: i64,
     /// Sums of products that fit into the registers together, each with the numbers of its sums.
     tiles: Vec<(Vec<u16>, Body)>,
+    /// Adds the logarithm of the product of the round to the costs, with the number of the costs.
+    logarithm: Option<(u16, Body)>,
 }
 
 impl Rounds {
     pub(super) fn bodies(&self) -> impl Iterator<Item = &Body> {
         let tiles = self.tiles.iter().map(|(_, body)| body);
-        self.single.iter().chain([&self.several]).chain(tiles)
+        let logarithm = self.logarithm.iter().map(|(_, body)| body);
+        self.single.iter().chain([&self.several]).chain(tiles).chain(logarithm)
     }
 }
 
@@ -65,7 +69,9 @@ impl Row {
     fn of(operations: &[Operation]) -> Row {
         let mut row = Row { numbers: vec![None; operations.len()], count: 0 };
         for operation in operations {
-            let Operation::Sum(_, factors) = operation else { continue };
+            let (Operation::Sum(_, factors) | Operation::Compound(_, factors)) = operation else {
+                continue;
+            };
             for &factor in factors {
                 let number = &mut row.numbers[factor as usize];
                 if number.is_none() && !operations[factor as usize].lies_in_memory() {
@@ -81,7 +87,7 @@ impl Row {
     fn kept(&self, operations: &[Operation]) -> Vec<Operation> {
         let (mut ids, mut kept) = (vec![0; operations.len()], Vec::new());
         for (i, operation) in operations.iter().enumerate() {
-            if matches!(operation, Operation::Sum(..)) {
+            if matches!(operation, Operation::Sum(..) | Operation::Compound(..)) {
                 continue;
             }
             let value = kept.len() as Id;
@@ -94,42 +100,41 @@ impl Row {
     }
 
     /// Returns the operations that add the products of a row to these sums.
-    fn products(&self, operations: &[Operation], sums: &[(u16, [Id; 2])]) -> Vec<Operation> {
+    fn products(&self, operations: &[Operation], sums: &[Operation]) -> Vec<Operation> {
         let (mut ids, mut products) = (vec![None; operations.len()], Vec::new());
-        for (sum, (_, factors)) in (0..).zip(sums) {
-            let factors = factors.map(|factor| {
+        for (number, sum) in (0..).zip(sums) {
+            let sum = sum.map(|factor| {
                 let i = factor as usize;
                 *ids[i].get_or_insert_with(|| {
                     products.push(self.numbers[i].map_or(operations[i], Operation::Kept));
                     products.len() as Id - 1
                 })
             });
-            products.push(Operation::Sum(sum, factors));
+            products.push(sum.with_sum(number));
         }
         products
     }
 }
 
 impl Writer {
-    /// Divides the operations of an iteration into rows and products. `all`: number of registers.
+    /// Divides the operations of an iteration into rows and products. `logarithm`: operations after a round, if costs are
+    /// logarithms; `all`: number of registers.
     pub(super) fn rounds(
         &mut self,
         operations: &[Operation],
+        logarithm: Vec<Operation>,
         all: usize,
         bytes: &mut Vec<u8>,
     ) -> Rounds {
         let row = Row::of(operations);
         self.row_numbers = usize::from(row.count);
         let rows = row.kept(operations);
-        let sums = operations.iter().filter_map(|operation| match operation {
-            Operation::Sum(sum, factors) => Some((*sum, *factors)),
-            _ => None,
-        });
-        let sums: Vec<(u16, [Id; 2])> = sums.collect();
+        let sums = operations.iter().filter(|operation| operation.sum().is_some());
+        let sums: Vec<Operation> = sums.copied().collect();
         let each = all - factors(self.vectors());
         let tiles = sums.chunks(each).map(|tile| {
             let products = row.products(operations, tile);
-            let numbers = tile.iter().map(|&(sum, _)| sum).collect();
+            let numbers = tile.iter().filter_map(|sum| sum.sum()).collect();
             (numbers, self.body(products, all - tile.len(), bytes))
         });
         let tiles = tiles.collect();
@@ -139,7 +144,12 @@ impl Writer {
         let turns = [4, 2].into_iter().find(is_short).unwrap_or(2 / halves);
         let mut body = |vectors| self.body(interleaved(&rows, vectors, fits), all, bytes);
         let single = (turns > 1).then(|| body(halves));
-        Rounds { single, several: body(halves * turns), turns: i64::from(turns), tiles }
+        let several = body(halves * turns);
+        let costs = logarithm.iter().find_map(|operation| operation.sum());
+        let of_costs: Vec<Operation> =
+            logarithm.into_iter().map(|operation| operation.with_sum(0)).collect();
+        let logarithm = costs.map(|costs| (costs, self.body(of_costs, all - 1, bytes)));
+        Rounds { single, several, turns: i64::from(turns), tiles, logarithm }
     }
 
     /// Writes the loop over the rounds of a block. Its sums are in memory.
@@ -162,6 +172,12 @@ impl Writer {
             for half in 0..self.vectors().halves() {
                 self.half = half;
                 self.write_products(sums, body)?;
+            }
+        }
+        if let Some((costs, body)) = &mut rounds.logarithm {
+            for half in 0..self.vectors().halves() {
+                self.half = half;
+                self.write_logarithm(*costs, body)?;
             }
         }
         self.half = 0;
@@ -202,7 +218,11 @@ impl Writer {
             (0..sums.len()).map(|sum| self.vector(body.numbers() + sum)).collect();
         let of = |writer: &Writer, sum: u16| writer.sum_at(Register::RSI, usize::from(sum));
         for (&sum, &register) in sums.iter().zip(&registers) {
-            self.load(register, of(self, sum))?;
+            match usize::from(sum) < self.layout.sums {
+                true => self.load(register, of(self, sum))?,
+                // The product of a round begins with 1, and the register contains its difference from 1.
+                false => self.zero(register)?,
+            }
         }
         self.load_pointer(ROW, Register::RDI, ROWS)?;
         self.write_loop(body, &[(ROW, self.row_size())], ROWS_END)?;
@@ -210,5 +230,17 @@ impl Writer {
             self.store(of(self, sum), register)?;
         }
         Some(())
+    }
+
+    /// Writes the addition of the logarithm of the product of a round to the costs. The product lies behind the sums, and
+    /// the operations read it as number 0 of a row.
+    fn write_logarithm(&mut self, costs: u16, body: &mut Body) -> Done {
+        let register = self.vector(body.numbers());
+        let at = self.sum_at(Register::RSI, usize::from(costs));
+        self.load(register, at)?;
+        let product = self.at(Register::RSI, 64 * self.layout.sums as i64);
+        self.put(Instruction::with2(Code::Lea_r64_m, ROW, product).ok()?)?;
+        self.write_operations(body)?;
+        self.store(at, register)
     }
 }

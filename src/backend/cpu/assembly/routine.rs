@@ -1,7 +1,7 @@
 //! Routines (machine code) of a program: their generation, as soon as the program is used often enough, and their
 //! calls.
 
-use super::function::assemble;
+use super::function::{Operations, assemble};
 use super::operation::without_dead;
 use super::recorder::record;
 use super::rounds::TURNS;
@@ -44,7 +44,7 @@ struct Frame {
     /// there is no such point. Written by the routine.
     done: usize,
     uniforms: *const f64,
-    /// Buffer for the sums of a block.
+    /// Buffer for the sums of a block, and for the product of a round behind them.
     sums: *mut f64,
     /// Totals of the pieces, one set after the other. The sums of a block are added to the totals of its piece.
     totals: *mut f64,
@@ -159,12 +159,12 @@ impl Routine {
             return None;
         }
         let mut is_known = None;
-        let operations =
-            record(vectors == Vectors::Avx512, || is_known = steps::write(code, purpose));
+        let scales = vectors == Vectors::Avx512;
+        let of_points = record(scales, || is_known = steps::write(code, purpose));
         is_known?;
-        let operations = without_dead(&operations);
+        let of_rounds = record(scales, || steps::write_logarithm(code, purpose));
         let machine = assemble(
-            operations,
+            Operations { of_points: without_dead(&of_points), of_rounds: without_dead(&of_rounds) },
             Layout { vectors, spread, columns: code.columns, elements, flags, arrays, sums },
         )?;
         let mut pages = MmapMut::map_anon(machine.bytes.len()).ok()?;
@@ -274,7 +274,7 @@ impl Routines {
         let routine = self.routine(code, elements, vectors, spread, purpose);
         let Some(routine) = routine else { return 0 };
         let uniforms = rows.same.lie(code, vectors, table);
-        let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 1)];
+        let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 2)];
         let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(Values::address));
         let mut rows = RoundRows([MaybeUninit::uninit(); _]);
         (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());

@@ -138,7 +138,10 @@ fn sums(
             right = left.iter().map(|&partial| partial * square).collect();
             left.push(Number::from(0.0));
             right.push(residual * terms.gradient);
-            terms.rho.sum(shared(Shared::HALF_SQUARE), costs);
+            match shape.has_logarithms() {
+                true => terms.cost.compound(costs + 1),
+                false => terms.cost.sum(shared(Shared::HALF_SQUARE), costs),
+            }
         }
         Estimate::Counts => {
             left = partials.iter().copied().map(replaced_by(0.0)).collect();
@@ -156,6 +159,21 @@ fn sums(
         for (i, left) in left[..=j].iter().enumerate() {
             left.sum(*right, pair(i, j) as u16);
         }
+    }
+}
+
+/// Records the addition of the logarithm of a round to the costs, if costs are logarithms ([`BlockCosts`]). The kept number
+/// 0 is the product of the round less 1. The interpreter evaluates blocks with a product that overflows.
+///
+/// [`BlockCosts`]: crate::backend::cpu::robust::BlockCosts
+pub(super) fn write_logarithm(code: &Code, purpose: Purpose) {
+    let Purpose::Sums { estimate: Estimate::Robust(shape), .. } = purpose else { return };
+    if shape.has_logarithms() {
+        let less_one = Number::kept(0);
+        (!less_one.lt(f64::INFINITY)).refuse();
+        let half_square = Number::uniform(code.constants.len() + Shared::HALF_SQUARE);
+        let costs = pair(0, code.outputs.len()) as u16;
+        lane::ln_1p(less_one).sum(half_square, costs);
     }
 }
 

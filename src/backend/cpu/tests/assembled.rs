@@ -289,6 +289,40 @@ fn what_machine_code_refuses_the_interpreter_does() {
     }
 }
 
+/// Compares costs of Cauchy's loss with logarithms of each point, from residuals far below the scale to residuals whose
+/// products overflow, so that the interpreter adds the logarithms of single points.
+#[test]
+fn costs_of_products_are_sums_of_logarithms() {
+    let model: Model = |x, p| p[0] * x + p[1];
+    let [slope, constant] = parameters(2)[..] else { return };
+    for n in [1, 7, 8, 127, 130, 513, 5003] {
+        let x: Vec<f64> = (0..n).map(|i| 1e-3 * i as f64).collect();
+        let residuals: Vec<f64> = (0..n).map(|i| [0.0, 1.0, -0.3, 1e-6][i * 7919 % 4]).collect();
+        for outlier in [1.0, 1e9, 1e15] {
+            let point = |(x, r): (&f64, &f64)| slope * x + constant + r * outlier;
+            let y: Vec<f64> = x.iter().zip(&residuals).map(point).collect();
+            let data = Data::new(&x, &y).expect("data");
+            let points = Points::validate(&data).expect("points");
+            for scale in [1e-40, 1e-20, 1e-9, 1e-4, 0.3, 1.0, 1e4, 1e9] {
+                let loss = Loss::Cauchy { scale };
+                let logarithm = |(x, y): (&f64, &f64)| {
+                    let r = (slope * x + constant - y) * points.units.row;
+                    0.5 * scale * scale * (r / scale).powi(2).ln_1p()
+                };
+                let exact: f64 = x.iter().zip(&y).map(logarithm).sum();
+                for kernels in sets() {
+                    let (expected, _) = normal(&points, loss, (2, model), kernels, false);
+                    let (found, made) = normal(&points, loss, (2, model), kernels, true);
+                    let of = format!("{}, {n} points, scale {scale:e}", kernels.name);
+                    assert_eq!((&found, made > 0), (&expected, true), "{of}");
+                    let cost = found.last().map_or(f64::NAN, |bits| f64::from_bits(*bits));
+                    assert!((cost - exact).abs() <= 1e-13 * exact, "{of}: {cost:e} {exact:e}");
+                }
+            }
+        }
+    }
+}
+
 /// Tests models with too many parameters for sums in one loop, and with more live numbers than registers.
 #[test]
 fn many_parameters_have_the_bits_of_the_interpreter() {
