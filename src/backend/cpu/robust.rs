@@ -237,7 +237,7 @@ impl BlockCosts {
         }
         for l in 0..LANES {
             // If the product overflows, the logarithms are added instead.
-            if !(less_one[l] < f64::INFINITY) {
+            if !less_one[l].is_finite() {
                 logarithms[l] = factors.iter().map(|z| lane::ln_1p(z[l])).sum();
             }
         }
@@ -265,18 +265,21 @@ fn each(
     row: &mut [f64],
     mut point: impl FnMut(usize, &mut f64, &mut f64) -> f64,
 ) {
-    let (residuals, last_residuals) = residual.as_chunks_mut::<LANES>();
-    let (rows, last_rows) = row.as_chunks_mut::<LANES>();
-    for (residual, row) in residuals.iter_mut().zip(rows) {
-        let mut group = [0.0; LANES];
-        for l in 0..LANES {
-            group[l] = point(l, &mut residual[l], &mut row[l]);
+    let mut of_points = [0.0; GROUP];
+    for (residual, row) in residual.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)) {
+        let of_points = &mut of_points[..residual.len()];
+        let (residuals, last_residuals) = residual.as_chunks_mut::<LANES>();
+        let (rows, last_rows) = row.as_chunks_mut::<LANES>();
+        let (groups, last) = of_points.as_chunks_mut::<LANES>();
+        for ((residual, row), group) in residuals.iter_mut().zip(rows).zip(groups) {
+            for l in 0..LANES {
+                group[l] = point(l, &mut residual[l], &mut row[l]);
+            }
         }
-        block.add(&group);
+        let last = last_residuals.iter_mut().zip(last_rows).zip(last).enumerate();
+        last.for_each(|(l, ((residual, row), of_point))| *of_point = point(l, residual, row));
+        block.add(of_points);
     }
-    let last = last_residuals.iter_mut().zip(last_rows).enumerate();
-    let last = last.map(|(l, (residual, row))| point(l, residual, row));
-    block.add(&last.collect::<ArrayVec<f64, LANES>>());
     block.add_to(costs);
 }
 

@@ -58,9 +58,9 @@ enum Loops {
 
 /// Operations of a function.
 pub(super) struct Operations {
-    /// Those of an iteration.
+    /// Operations of an iteration over the points.
     pub(super) of_points: Vec<Operation>,
-    /// Those after each round, if costs are logarithms; else empty.
+    /// Operations after each round, if costs are logarithms; else empty.
     pub(super) of_rounds: Vec<Operation>,
 }
 
