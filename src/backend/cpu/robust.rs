@@ -61,10 +61,10 @@ impl Shape {
     }
 }
 
-/// Cost, ρ' and ρ' + 2zρ'' of a point.
+/// Terms of a point: a number for its cost, ρ' and ρ' + 2zρ''.
 #[derive(Clone, Copy)]
 pub(super) struct LossTerms<L> {
-    /// ρ. For Cauchy's loss, whose ρ is ln(1 + z), it is z; see [`BlockCosts`].
+    /// ρ; for Cauchy's loss z, from which [`BlockCosts`] computes ρ = ln(1 + z).
     pub(super) cost: L,
     pub(super) gradient: L,
     pub(super) curvature: L,
@@ -156,34 +156,35 @@ impl RobustSums {
 /// Number of points of a loop that the compiler vectorises.
 pub(super) const GROUP: usize = 8 * LANES;
 
-/// Number of points per lane whose logarithms are computed together.
-pub(super) const TOGETHER: usize = 16;
+/// Maximum number of points of a lane that share one logarithm.
+pub(super) const POINTS_PER_LOGARITHM: usize = 16;
 
 /// Costs of the points of a block, in the order of the products ([`super::gram`]): the sums of the full groups of eight
 /// points, one per lane, and the costs of the remaining points.
 ///
-/// Σ ln(1 + z) over 16 points of a lane is ln(1 + p) with p = Π(1 + z) − 1, which takes one logarithm instead of 16. p is
-/// a sum of positive terms, so that its relative error is a few roundings, also for small z.
+/// Σ ln(1 + z) over up to 16 points of a lane is ln(1 + p) with p = Π(1 + z) − 1, which takes one logarithm instead of 16.
+/// The recurrence p ← p (z + 1) + z has no negative terms. Therefore the relative error of p is at most two roundings per
+/// point, also for small z.
 pub(super) struct BlockCosts {
     unit: f64,
     groups: [f64; LANES],
     last: ArrayVec<f64, LANES>,
     /// z of the points of the present product, if costs are logarithms.
-    factors: Option<ArrayVec<[f64; LANES], TOGETHER>>,
+    squares: Option<ArrayVec<[f64; LANES], POINTS_PER_LOGARITHM>>,
 }
 
 impl BlockCosts {
     /// `unit`: factor of all costs.
     #[inline(always)]
     pub(super) fn new(unit: f64) -> BlockCosts {
-        BlockCosts { unit, groups: [0.0; LANES], last: ArrayVec::new(), factors: None }
+        BlockCosts { unit, groups: [0.0; LANES], last: ArrayVec::new(), squares: None }
     }
 
     /// Returns the costs for a loss of this shape and scale.
     #[inline(always)]
     fn of(shape: Shape, scale: f64) -> BlockCosts {
-        let factors = shape.has_logarithms().then(ArrayVec::new);
-        BlockCosts { factors, ..BlockCosts::new(0.5 * scale * scale) }
+        let squares = shape.has_logarithms().then(ArrayVec::new);
+        BlockCosts { squares, ..BlockCosts::new(0.5 * scale * scale) }
     }
 
     /// Adds the costs of consecutive points, or their z if costs are logarithms. Only the last points of a block may be
@@ -191,9 +192,9 @@ impl BlockCosts {
     #[inline(always)]
     pub(super) fn add(&mut self, costs: &[f64]) {
         let (groups, last) = costs.as_chunks::<LANES>();
-        if self.factors.is_some() {
+        if self.squares.is_some() {
             for group in groups {
-                self.add_factors(*group);
+                self.add_squares(*group);
             }
             self.last.extend(last.iter().map(|z| lane::ln_1p(*z)));
             return;
@@ -210,12 +211,12 @@ impl BlockCosts {
         sums.for_each(|(sum, cost)| *sum = cost.mul_add(self.unit, *sum));
     }
 
-    /// Adds the factors 1 + z of eight points to the product. Adds the logarithms of the product if it is complete.
+    /// Adds z of eight points to the product. If the product is complete, adds its logarithms to the sums.
     #[inline(always)]
-    fn add_factors(&mut self, squares: [f64; LANES]) {
-        let Some(factors) = &mut self.factors else { return };
-        factors.push(squares);
-        if factors.is_full() {
+    fn add_squares(&mut self, of_points: [f64; LANES]) {
+        let Some(squares) = &mut self.squares else { return };
+        squares.push(of_points);
+        if squares.is_full() {
             self.add_logarithms();
         }
     }
@@ -223,12 +224,12 @@ impl BlockCosts {
     /// Adds the logarithms of the product and begins the next product.
     #[inline(always)]
     fn add_logarithms(&mut self) {
-        let Some(factors) = self.factors.take().filter(|factors| !factors.is_empty()) else {
+        let Some(squares) = self.squares.as_mut().filter(|squares| !squares.is_empty()) else {
             return;
         };
         let mut less_one = [0.0; LANES];
-        for squares in &factors {
-            let products = less_one.iter_mut().zip(squares);
+        for of_points in &*squares {
+            let products = less_one.iter_mut().zip(of_points);
             products.for_each(|(p, z)| *p = p.mul_add(z + 1.0, *z));
         }
         let mut logarithms = [0.0; LANES];
@@ -236,13 +237,13 @@ impl BlockCosts {
             logarithms[l] = lane::ln_1p(less_one[l]);
         }
         for l in 0..LANES {
-            // If the product overflows, the logarithms are added instead.
-            if !less_one[l].is_finite() {
-                logarithms[l] = factors.iter().map(|z| lane::ln_1p(z[l])).sum();
+            // If the product overflows: the sum of the logarithms of its points.
+            if less_one[l] == f64::INFINITY {
+                logarithms[l] = squares.iter().map(|z| lane::ln_1p(z[l])).sum();
             }
         }
+        squares.clear();
         self.add_group(logarithms);
-        self.factors = Some(ArrayVec::new());
     }
 
     /// Adds the sums of the block to the totals.
@@ -265,12 +266,12 @@ fn each(
     row: &mut [f64],
     mut point: impl FnMut(usize, &mut f64, &mut f64) -> f64,
 ) {
-    let mut of_points = [0.0; GROUP];
+    let mut costs_of_points = [0.0; GROUP];
     for (residual, row) in residual.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)) {
-        let of_points = &mut of_points[..residual.len()];
+        let costs_of_points = &mut costs_of_points[..residual.len()];
         let (residuals, last_residuals) = residual.as_chunks_mut::<LANES>();
         let (rows, last_rows) = row.as_chunks_mut::<LANES>();
-        let (groups, last) = of_points.as_chunks_mut::<LANES>();
+        let (groups, last) = costs_of_points.as_chunks_mut::<LANES>();
         for ((residual, row), group) in residuals.iter_mut().zip(rows).zip(groups) {
             for l in 0..LANES {
                 group[l] = point(l, &mut residual[l], &mut row[l]);
@@ -278,7 +279,7 @@ fn each(
         }
         let last = last_residuals.iter_mut().zip(last_rows).zip(last).enumerate();
         last.for_each(|(l, ((residual, row), of_point))| *of_point = point(l, residual, row));
-        block.add(of_points);
+        block.add(costs_of_points);
     }
     block.add_to(costs);
 }
@@ -295,11 +296,13 @@ pub(super) fn weigh(
 ) {
     match Shape::of(loss) {
         None => weight.fill(1.0),
-        Some(of @ (Shape::SoftL1, _)) => weigh_each(of, floor, residual, weight, costs, soft_l1),
-        Some(of @ (Shape::Huber, _)) => weigh_each(of, floor, residual, weight, costs, huber),
-        Some(of @ (Shape::Cauchy, _)) => weigh_each(of, floor, residual, weight, costs, cauchy),
-        Some(of @ (Shape::Arctan, _)) => weigh_each(of, floor, residual, weight, costs, arctan),
-        Some(of @ (Shape::Tukey, _)) => weigh_each(of, floor, residual, weight, costs, tukey),
+        Some(rule @ (Shape::SoftL1, _)) => {
+            weigh_each(rule, floor, residual, weight, costs, soft_l1)
+        }
+        Some(rule @ (Shape::Huber, _)) => weigh_each(rule, floor, residual, weight, costs, huber),
+        Some(rule @ (Shape::Cauchy, _)) => weigh_each(rule, floor, residual, weight, costs, cauchy),
+        Some(rule @ (Shape::Arctan, _)) => weigh_each(rule, floor, residual, weight, costs, arctan),
+        Some(rule @ (Shape::Tukey, _)) => weigh_each(rule, floor, residual, weight, costs, tukey),
     }
 }
 
@@ -317,18 +320,18 @@ fn weigh_each(
     for (residual, weight) in residual.chunks_mut(GROUP).zip(weight.chunks_mut(GROUP)) {
         let len = residual.len();
         // Residuals after the end of the block are 0, and their terms are not used.
-        let [mut r, mut w, mut of_points] = [[0.0; GROUP]; 3];
+        let [mut r, mut w, mut costs_of_points] = [[0.0; GROUP]; 3];
         r[..len].copy_from_slice(residual);
         for i in 0..GROUP {
             let terms = terms(r[i] * inverse);
             w[i] = terms.square(floor);
             // A product with the residual, so that a NaN stays NaN: the comparisons of `square` drop NaN.
             r[i] *= terms.gradient;
-            of_points[i] = terms.cost;
+            costs_of_points[i] = terms.cost;
         }
         residual.copy_from_slice(&r[..len]);
         weight.copy_from_slice(&w[..len]);
-        block.add(&of_points[..len]);
+        block.add(&costs_of_points[..len]);
     }
     block.add_to(costs);
 }
@@ -345,11 +348,11 @@ pub(super) fn correct(
 ) {
     match Shape::of(loss) {
         None => row.fill(1.0),
-        Some(of @ (Shape::SoftL1, _)) => correct_each(of, floor, residual, row, sums, soft_l1),
-        Some(of @ (Shape::Huber, _)) => correct_each(of, floor, residual, row, sums, huber),
-        Some(of @ (Shape::Cauchy, _)) => correct_each(of, floor, residual, row, sums, cauchy),
-        Some(of @ (Shape::Arctan, _)) => correct_each(of, floor, residual, row, sums, arctan),
-        Some(of @ (Shape::Tukey, _)) => correct_each(of, floor, residual, row, sums, tukey),
+        Some(rule @ (Shape::SoftL1, _)) => correct_each(rule, floor, residual, row, sums, soft_l1),
+        Some(rule @ (Shape::Huber, _)) => correct_each(rule, floor, residual, row, sums, huber),
+        Some(rule @ (Shape::Cauchy, _)) => correct_each(rule, floor, residual, row, sums, cauchy),
+        Some(rule @ (Shape::Arctan, _)) => correct_each(rule, floor, residual, row, sums, arctan),
+        Some(rule @ (Shape::Tukey, _)) => correct_each(rule, floor, residual, row, sums, tukey),
     }
 }
 

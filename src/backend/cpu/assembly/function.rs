@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! rdi  frame      rdx  uniform numbers                          rcx  index of the present point
-//! r8…  arrays     rsi  sums of the block                        r14  sums of the piece     r15  end of the block or round
-//! r13  row of the present point
+//! r8…  arrays     rsi  sums of the block, product of the round  r14  sums of the piece     r15  end of the block or round
+//! r13  row of the present point, or product of the round
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
 //!
 //! One iteration of the inner loop processes eight points, one AVX-512 vector. With AVX2 there are two inner loops, one
 //! for each half of the eight points: each loop keeps only its own sums, so that more sums fit into the registers. Long
-//! iterations, and those with more sums than registers, are divided into rounds ([`super::rounds`]).
+//! iterations, those with more sums than registers, and those whose costs are logarithms are divided into rounds
+//! ([`super::rounds`]).
 //! Uniform numbers and constants are operands in memory. AVX-512 broadcasts them; for AVX2, memory contains one copy
 //! per lane.
 

@@ -3,7 +3,7 @@
 //! The interpreter is the reference. Functions are recorded from the same source ([`crate::math`]) that is compiled
 //! into the interpreter, and sums have the same eight lanes in the same order. Therefore the results are identical to
 //! the bit. The interpreter evaluates programs that are not supported here, and points that the machine code refuses
-//! (huge angles). Machine code is generated only for programs that are used often enough, and only if pages may be
+//! (huge angles, and products of Cauchy's costs that overflow). Machine code is generated only for programs that are used often enough, and only if pages may be
 //! executable. Pages are never writable and executable at the same time.
 
 #[cfg(not(all(feature = "jit", target_arch = "x86_64")))]

@@ -69,11 +69,12 @@ pub(super) enum Operation {
         ahead: u8,
         value: Id,
     },
-    /// A number of the rows of the current vector.
+    /// A number of the rows of the current vector. After a round, number 0 is its product less 1.
     Kept(u16),
     /// Adds a product to a sum.
     Sum(u16, [Id; 2]),
-    /// Replaces a sum p by (1 + p)(1 + z) − 1 = p (z + 1) + z; the second number is 1.
+    /// Replaces the product of a round less 1, p, by (1 + p)(1 + z) − 1 = p (z + 1) + z. Its number is that of the sums: it
+    /// lies behind them, is 0 at the start of each round, and is not added to the totals. The second operand is 1.
     Compound(u16, [Id; 2]),
     /// Marks the result as invalid if a truth holds in any lane.
     Refuse(Id),

@@ -102,7 +102,7 @@ impl Number {
         push(Operation::Compound(sum, [self.0, Number::from(1.0).0]));
     }
 
-    /// Returns a number that an earlier loop kept.
+    /// Returns a number of the present row. After a round, number 0 is its product less 1.
     pub(super) fn kept(number: u16) -> Number {
         Number(push(Operation::Kept(number)))
     }

@@ -4,7 +4,8 @@
 //! One loop for both has few registers left for intermediate numbers, because the sums occupy the others: with AVX2,
 //! 11 of 16 for three parameters and a loss. Without the sums, several vectors can be interleaved
 //! ([`super::interleave`]), and the second loop can sum more products than there are registers, some at a time. The rows of a
-//! round stay in the first-level cache.
+//! round stay in the first-level cache. For Cauchy's loss, the second loop also multiplies the factors 1 + z of the round. Its
+//! logarithm is then added to the costs.
 
 use super::interleave::interleaved;
 use super::loops::{Body, END, STOP, TURN};
@@ -12,11 +13,11 @@ use super::operation::{Id, Operation};
 use super::writer::{Done, ROW, Spread, Writer};
 use crate::backend::cpu::code::BLOCK;
 use crate::backend::cpu::kernels::Vectors;
-use crate::backend::cpu::robust::TOGETHER;
+use crate::backend::cpu::robust::POINTS_PER_LOGARITHM;
 use iced_x86::{Code, Instruction, Register};
 
 /// Iterations of a round. The logarithms of a round are computed together.
-pub(super) const TURNS: usize = TOGETHER;
+pub(super) const TURNS: usize = POINTS_PER_LOGARITHM;
 const _: () = assert!(BLOCK.is_multiple_of(TURNS * TURN as usize));
 
 /// Offset of the address of the rows in the frame, see [`Frame`](super::routine::Frame).
@@ -37,7 +38,8 @@ pub(super) struct Rounds {
     several: Body,
     /// Number of iterations of `several`: a power of two.
     turns: i64,
-    /// Sums of products that fit into the registers together, each with the numbers of its sums.
+    /// Sums of products that fit into the registers together, and the product of the round, each with the numbers of its
+    /// sums.
     tiles: Vec<(Vec<u16>, Body)>,
     /// Adds the logarithm of the product of the round to the costs, with the number of the costs.
     logarithm: Option<(u16, Body)>,
@@ -99,7 +101,7 @@ impl Row {
         kept
     }
 
-    /// Returns the operations that add the products of a row to these sums.
+    /// Returns the operations that add the products of a row to these sums, or multiply the product of the round.
     fn products(&self, operations: &[Operation], sums: &[Operation]) -> Vec<Operation> {
         let (mut ids, mut products) = (vec![None; operations.len()], Vec::new());
         for (number, sum) in (0..).zip(sums) {
@@ -117,12 +119,12 @@ impl Row {
 }
 
 impl Writer {
-    /// Divides the operations of an iteration into rows and products. `logarithm`: operations after a round, if costs are
+    /// Divides the operations of an iteration into rows and products. `of_round`: operations after a round, if costs are
     /// logarithms; `all`: number of registers.
     pub(super) fn rounds(
         &mut self,
         operations: &[Operation],
-        logarithm: Vec<Operation>,
+        of_round: Vec<Operation>,
         all: usize,
         bytes: &mut Vec<u8>,
     ) -> Rounds {
@@ -145,10 +147,10 @@ impl Writer {
         let mut body = |vectors| self.body(interleaved(&rows, vectors, fits), all, bytes);
         let single = (turns > 1).then(|| body(halves));
         let several = body(halves * turns);
-        let costs = logarithm.iter().find_map(|operation| operation.sum());
-        let of_costs: Vec<Operation> =
-            logarithm.into_iter().map(|operation| operation.with_sum(0)).collect();
-        let logarithm = costs.map(|costs| (costs, self.body(of_costs, all - 1, bytes)));
+        let cost_sum = of_round.iter().find_map(|operation| operation.sum());
+        let of_round: Vec<Operation> =
+            of_round.into_iter().map(|operation| operation.with_sum(0)).collect();
+        let logarithm = cost_sum.map(|costs| (costs, self.body(of_round, all - 1, bytes)));
         Rounds { single, several, turns: i64::from(turns), tiles, logarithm }
     }
 
@@ -212,7 +214,7 @@ impl Writer {
         Some(())
     }
 
-    /// Writes the loop that adds the products of the rows of a round to these sums.
+    /// Writes the loop that adds the products of the rows of a round to these sums, or multiplies the product of the round.
     fn write_products(&mut self, sums: &[u16], body: &mut Body) -> Done {
         let registers: Vec<Register> =
             (0..sums.len()).map(|sum| self.vector(body.numbers() + sum)).collect();

@@ -40,8 +40,8 @@ const KINDS: usize = 4;
 struct Frame {
     /// Number of points, a multiple of 8.
     end: usize,
-    /// Number of points before the first block with a point that only the interpreter can evaluate (huge angle); `end` if
-    /// there is no such point. Written by the routine.
+    /// Number of points before the first block with a point that only the interpreter can evaluate (a huge angle, or a
+    /// product of Cauchy's costs that overflows); `end` if there is no such point. Written by the routine.
     done: usize,
     uniforms: *const f64,
     /// Buffer for the sums of a block, and for the product of a round behind them.
@@ -64,7 +64,7 @@ impl Frame {
     }
 }
 
-/// Buffer for the rows of a round, left and right factors of all products.
+/// Buffer for the rows of a round: left and right factors of all products, and one number for the cost.
 #[repr(C, align(64))]
 struct RoundRows([MaybeUninit<[f64; LANES]>; TURNS * (2 * FEW_COLUMNS + 1)]);
 
@@ -162,7 +162,7 @@ impl Routine {
         let scales = vectors == Vectors::Avx512;
         let of_points = record(scales, || is_known = steps::write(code, purpose));
         is_known?;
-        let of_rounds = record(scales, || steps::write_logarithm(code, purpose));
+        let of_rounds = record(scales, || steps::record_logarithm(code, purpose));
         let machine = assemble(
             Operations { of_points: without_dead(&of_points), of_rounds: without_dead(&of_rounds) },
             Layout { vectors, spread, columns: code.columns, elements, flags, arrays, sums },
@@ -274,6 +274,7 @@ impl Routines {
         let routine = self.routine(code, elements, vectors, spread, purpose);
         let Some(routine) = routine else { return 0 };
         let uniforms = rows.same.lie(code, vectors, table);
+        // Products, costs, and the product of a round.
         let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 2)];
         let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(Values::address));
         let mut rows = RoundRows([MaybeUninit::uninit(); _]);

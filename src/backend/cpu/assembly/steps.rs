@@ -162,15 +162,15 @@ fn sums(
     }
 }
 
-/// Records the addition of the logarithm of a round to the costs, if costs are logarithms ([`BlockCosts`]). The kept number
-/// 0 is the product of the round less 1. The interpreter evaluates blocks with a product that overflows.
+/// Records the addition of the logarithm of a round to the costs, if costs are logarithms ([`BlockCosts`]). Number 0 of the
+/// row is the product of the round less 1. If it overflows, the block is refused, and the interpreter evaluates it.
 ///
 /// [`BlockCosts`]: crate::backend::cpu::robust::BlockCosts
-pub(super) fn write_logarithm(code: &Code, purpose: Purpose) {
+pub(super) fn record_logarithm(code: &Code, purpose: Purpose) {
     let Purpose::Sums { estimate: Estimate::Robust(shape), .. } = purpose else { return };
     if shape.has_logarithms() {
         let less_one = Number::kept(0);
-        (!less_one.lt(f64::INFINITY)).refuse();
+        less_one.eq(f64::INFINITY).refuse();
         let half_square = Number::uniform(code.constants.len() + Shared::HALF_SQUARE);
         let costs = pair(0, code.outputs.len()) as u16;
         lane::ln_1p(less_one).sum(half_square, costs);

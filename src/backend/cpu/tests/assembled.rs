@@ -298,8 +298,8 @@ fn costs_of_products_are_sums_of_logarithms() {
     for n in [1, 7, 8, 127, 130, 513, 5003] {
         let x: Vec<f64> = (0..n).map(|i| 1e-3 * i as f64).collect();
         let residuals: Vec<f64> = (0..n).map(|i| [0.0, 1.0, -0.3, 1e-6][i * 7919 % 4]).collect();
-        for outlier in [1.0, 1e9, 1e15] {
-            let point = |(x, r): (&f64, &f64)| slope * x + constant + r * outlier;
+        for size in [1.0, 1e9, 1e15] {
+            let point = |(x, r): (&f64, &f64)| slope * x + constant + r * size;
             let y: Vec<f64> = x.iter().zip(&residuals).map(point).collect();
             let data = Data::new(&x, &y).expect("data");
             let points = Points::validate(&data).expect("points");
@@ -319,6 +319,26 @@ fn costs_of_products_are_sums_of_logarithms() {
                     assert!((cost - exact).abs() <= 1e-13 * exact, "{of}: {cost:e} {exact:e}");
                 }
             }
+        }
+    }
+}
+
+/// Tests products that overflow at a few points only, at both ends and in the middle of a run of points.
+#[test]
+fn products_that_overflow_are_added_point_by_point() {
+    let model: Model = |x, p| p[0] * x + p[1];
+    let n = 35 * 4096 + 5;
+    let x: Vec<f64> = (0..n).map(|i| 1e-5 * i as f64).collect();
+    for at in [0, 128, 500, 4096, 5000, 131_072 - 128, 131_072, n - 133] {
+        let mut y: Vec<f64> = x.iter().map(|x| 0.5 * x).collect();
+        y[at..at + 128].iter_mut().for_each(|y| *y += 1e12);
+        let data = Data::new(&x, &y).expect("data");
+        let points = Points::validate(&data).expect("points");
+        for kernels in sets() {
+            let loss = Loss::Cauchy { scale: 1e-9 };
+            let (expected, _) = normal(&points, loss, (2, model), kernels, false);
+            let (found, made) = normal(&points, loss, (2, model), kernels, true);
+            assert_eq!((found, made > 0), (expected, true), "{}: {at}", kernels.name);
         }
     }
 }
@@ -394,7 +414,8 @@ fn fits_side_by_side_have_the_bits_of_the_interpreter() {
     let wanted = usize::from(kernels::detect().vectors.is_some());
     for n in [1, 5, 64, 65, 225] {
         let lanes: Vec<Sums> = (0..ABREAST).map(|lane| Sums::new(n + 3 * lane)).collect();
-        let losses = [Loss::Linear].into_iter().chain(Loss::robust(0.3));
+        let losses = [Loss::Linear, Loss::Cauchy { scale: 1e-21 }].into_iter();
+        let losses = losses.chain(Loss::robust(0.3));
         let squares = losses.map(|loss| (loss, Estimator::LeastSquares));
         for (loss, estimator) in squares.chain([(Loss::Linear, Estimator::Poisson)]) {
             for weighted in [false, true] {
