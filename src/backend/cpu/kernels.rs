@@ -431,14 +431,18 @@ macro_rules! instruction_set {
                 gram::add_rests(rests, lanes);
             }
 
+            #[inline(never)]
+            $(#[target_feature(enable = $features)])?
+            fn ln_1p(x: &mut [f64; LANES]) { robust::logarithms(x) }
+
             $(#[target_feature(enable = $features)])?
             fn robust(loss: Loss, floor: f64, residual: &mut [f64], weight: &mut [f64], costs: &mut [f64; LANES]) {
-                robust::weigh(loss, floor, residual, weight, costs);
+                robust::weigh(loss, floor, residual, weight, costs, |x| ln_1p(x));
             }
 
             $(#[target_feature(enable = $features)])?
             fn robust_rows(loss: Loss, floor: f64, residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
-                robust::correct(loss, floor, residual, row, sums);
+                robust::correct(loss, floor, residual, row, sums, |x| ln_1p(x));
             }
 
             $(#[target_feature(enable = $features)])?
@@ -447,14 +451,10 @@ macro_rules! instruction_set {
             }
 
             $(#[target_feature(enable = $features)])?
-            fn poisson_rows(score: &mut [f64], first: &mut [f64], second: &[f64]) {
-                poisson::rows_of(score, first, second);
-            }
+            fn poisson_rows(score: &mut [f64], first: &mut [f64], second: &[f64]) { poisson::rows_of(score, first, second) }
 
             $(#[target_feature(enable = $features)])?
-            fn models(products: &[[f64; LANES]], n: usize, out: &mut ModelsAbreast) {
-                out.set(products, n);
-            }
+            fn models(products: &[[f64; LANES]], n: usize, out: &mut ModelsAbreast) { out.set(products, n) }
 
             $(#[target_feature(enable = $features)])?
             fn fold(r: &mut [f64], k: usize, rows: &mut [f64], stride: usize, m: usize) {

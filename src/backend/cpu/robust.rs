@@ -153,6 +153,17 @@ impl RobustSums {
     }
 }
 
+/// Replaces each x by ln(1 + x). It is a function of its own for each instruction set, because its code is long.
+#[inline(always)]
+pub(super) fn logarithms(numbers: &mut [f64; LANES]) {
+    for l in 0..LANES {
+        numbers[l] = lane::ln_1p(numbers[l]);
+    }
+}
+
+/// The logarithms of losses whose costs are no logarithms.
+fn none(_: &mut [f64; LANES]) {}
+
 /// Number of points of a loop that the compiler vectorises.
 pub(super) const GROUP: usize = 8 * LANES;
 
@@ -165,26 +176,32 @@ pub(super) const POINTS_PER_LOGARITHM: usize = 16;
 /// Σ ln(1 + z) over up to 16 points of a lane is ln(1 + p) with p = Π(1 + z) − 1, which takes one logarithm instead of 16.
 /// The recurrence p ← p (z + 1) + z has no negative terms. Therefore the relative error of p is at most two roundings per
 /// point, also for small z.
-pub(super) struct BlockCosts {
+pub(super) struct BlockCosts<F> {
     unit: f64,
+    /// Replaces each x by ln(1 + x).
+    logarithms: F,
     groups: [f64; LANES],
     last: ArrayVec<f64, LANES>,
     /// z of the points of the present product, if costs are logarithms.
     squares: Option<ArrayVec<[f64; LANES], POINTS_PER_LOGARITHM>>,
 }
 
-impl BlockCosts {
-    /// `unit`: factor of all costs.
+impl BlockCosts<fn(&mut [f64; LANES])> {
+    /// Creates sums of costs that are no logarithms. `unit`: factor of all costs.
     #[inline(always)]
-    pub(super) fn new(unit: f64) -> BlockCosts {
-        BlockCosts { unit, groups: [0.0; LANES], last: ArrayVec::new(), squares: None }
+    pub(super) fn new(unit: f64) -> Self {
+        let (groups, last) = ([0.0; LANES], ArrayVec::new());
+        BlockCosts { unit, logarithms: |_| {}, groups, last, squares: None }
     }
+}
 
-    /// Returns the costs for a loss of this shape and scale.
+impl<F: Fn(&mut [f64; LANES])> BlockCosts<F> {
+    /// Creates the sums for a loss of this shape and scale.
     #[inline(always)]
-    fn of(shape: Shape, scale: f64) -> BlockCosts {
+    fn of((shape, scale): (Shape, f64), logarithms: F) -> Self {
+        let (groups, last) = ([0.0; LANES], ArrayVec::new());
         let squares = shape.has_logarithms().then(ArrayVec::new);
-        BlockCosts { squares, ..BlockCosts::new(0.5 * scale * scale) }
+        BlockCosts { unit: 0.5 * scale * scale, logarithms, groups, last, squares }
     }
 
     /// Adds the costs of consecutive points, or their z if costs are logarithms. Only the last points of a block may be
@@ -196,7 +213,10 @@ impl BlockCosts {
             for group in groups {
                 self.add_squares(*group);
             }
-            self.last.extend(last.iter().map(|z| lane::ln_1p(*z)));
+            let mut costs = [0.0; LANES];
+            costs[..last.len()].copy_from_slice(last);
+            (self.logarithms)(&mut costs);
+            self.last.extend(costs[..last.len()].iter().copied());
             return;
         }
         for group in groups {
@@ -232,14 +252,20 @@ impl BlockCosts {
             let products = less_one.iter_mut().zip(of_points);
             products.for_each(|(p, z)| *p = p.mul_add(z + 1.0, *z));
         }
-        let mut logarithms = [0.0; LANES];
-        for l in 0..LANES {
-            logarithms[l] = lane::ln_1p(less_one[l]);
-        }
-        for l in 0..LANES {
-            // If the product overflows: the sum of the logarithms of its points.
-            if less_one[l] == f64::INFINITY {
-                logarithms[l] = squares.iter().map(|z| lane::ln_1p(z[l])).sum();
+        let mut logarithms = less_one;
+        (self.logarithms)(&mut logarithms);
+        if less_one.contains(&f64::INFINITY) {
+            // The sum of the logarithms of the points, for lanes whose product overflows.
+            let mut sums = [0.0; LANES];
+            for of_points in &*squares {
+                let mut costs = *of_points;
+                (self.logarithms)(&mut costs);
+                sums.iter_mut().zip(costs).for_each(|(sum, cost)| *sum += cost);
+            }
+            for l in 0..LANES {
+                if less_one[l] == f64::INFINITY {
+                    logarithms[l] = sums[l];
+                }
             }
         }
         squares.clear();
@@ -260,7 +286,7 @@ impl BlockCosts {
 /// [`BlockCosts::add`] expects it. Adds the costs to `costs`.
 #[inline(always)]
 fn each(
-    mut block: BlockCosts,
+    mut block: BlockCosts<impl Fn(&mut [f64; LANES])>,
     costs: &mut [f64; LANES],
     residual: &mut [f64],
     row: &mut [f64],
@@ -293,16 +319,25 @@ pub(super) fn weigh(
     residual: &mut [f64],
     weight: &mut [f64],
     costs: &mut [f64; LANES],
+    logarithms: impl Fn(&mut [f64; LANES]),
 ) {
     match Shape::of(loss) {
         None => weight.fill(1.0),
         Some(rule @ (Shape::SoftL1, _)) => {
-            weigh_each(rule, floor, residual, weight, costs, soft_l1)
+            weigh_each(rule, floor, residual, weight, costs, (soft_l1, none))
         }
-        Some(rule @ (Shape::Huber, _)) => weigh_each(rule, floor, residual, weight, costs, huber),
-        Some(rule @ (Shape::Cauchy, _)) => weigh_each(rule, floor, residual, weight, costs, cauchy),
-        Some(rule @ (Shape::Arctan, _)) => weigh_each(rule, floor, residual, weight, costs, arctan),
-        Some(rule @ (Shape::Tukey, _)) => weigh_each(rule, floor, residual, weight, costs, tukey),
+        Some(rule @ (Shape::Huber, _)) => {
+            weigh_each(rule, floor, residual, weight, costs, (huber, none))
+        }
+        Some(rule @ (Shape::Cauchy, _)) => {
+            weigh_each(rule, floor, residual, weight, costs, (cauchy, logarithms))
+        }
+        Some(rule @ (Shape::Arctan, _)) => {
+            weigh_each(rule, floor, residual, weight, costs, (arctan, none))
+        }
+        Some(rule @ (Shape::Tukey, _)) => {
+            weigh_each(rule, floor, residual, weight, costs, (tukey, none))
+        }
     }
 }
 
@@ -313,10 +348,10 @@ fn weigh_each(
     residual: &mut [f64],
     weight: &mut [f64],
     costs: &mut [f64; LANES],
-    terms: impl Fn(f64) -> LossTerms<f64>,
+    (terms, logarithms): (impl Fn(f64) -> LossTerms<f64>, impl Fn(&mut [f64; LANES])),
 ) {
     let inverse = 1.0 / scale;
-    let mut block = BlockCosts::of(shape, scale);
+    let mut block = BlockCosts::of((shape, scale), logarithms);
     for (residual, weight) in residual.chunks_mut(GROUP).zip(weight.chunks_mut(GROUP)) {
         let len = residual.len();
         // Residuals after the end of the block are 0, and their terms are not used.
@@ -345,14 +380,25 @@ pub(super) fn correct(
     residual: &mut [f64],
     row: &mut [f64],
     sums: &mut RobustSums,
+    logarithms: impl Fn(&mut [f64; LANES]),
 ) {
     match Shape::of(loss) {
         None => row.fill(1.0),
-        Some(rule @ (Shape::SoftL1, _)) => correct_each(rule, floor, residual, row, sums, soft_l1),
-        Some(rule @ (Shape::Huber, _)) => correct_each(rule, floor, residual, row, sums, huber),
-        Some(rule @ (Shape::Cauchy, _)) => correct_each(rule, floor, residual, row, sums, cauchy),
-        Some(rule @ (Shape::Arctan, _)) => correct_each(rule, floor, residual, row, sums, arctan),
-        Some(rule @ (Shape::Tukey, _)) => correct_each(rule, floor, residual, row, sums, tukey),
+        Some(rule @ (Shape::SoftL1, _)) => {
+            correct_each(rule, floor, residual, row, sums, (soft_l1, none))
+        }
+        Some(rule @ (Shape::Huber, _)) => {
+            correct_each(rule, floor, residual, row, sums, (huber, none))
+        }
+        Some(rule @ (Shape::Cauchy, _)) => {
+            correct_each(rule, floor, residual, row, sums, (cauchy, logarithms))
+        }
+        Some(rule @ (Shape::Arctan, _)) => {
+            correct_each(rule, floor, residual, row, sums, (arctan, none))
+        }
+        Some(rule @ (Shape::Tukey, _)) => {
+            correct_each(rule, floor, residual, row, sums, (tukey, none))
+        }
     }
 }
 
@@ -363,17 +409,17 @@ fn correct_each(
     residual: &mut [f64],
     row: &mut [f64],
     sums: &mut RobustSums,
-    terms: impl Fn(f64) -> LossTerms<f64>,
+    (terms, logarithms): (impl Fn(f64) -> LossTerms<f64>, impl Fn(&mut [f64; LANES])),
 ) {
     let inverse = 1.0 / scale;
-    let block = BlockCosts::of(shape, scale);
+    let block = BlockCosts::of((shape, scale), logarithms);
     correct_points(block, floor, residual, row, sums, |residual| terms(residual * inverse));
 }
 
 /// Corrects each point; `terms(residual)` returns the terms of the loss.
 #[inline(always)]
 fn correct_points(
-    block: BlockCosts,
+    block: BlockCosts<impl Fn(&mut [f64; LANES])>,
     floor: f64,
     residual: &mut [f64],
     row: &mut [f64],
