@@ -49,7 +49,7 @@ impl Shape {
     }
 
     /// Returns the terms of the loss at u = r/C.
-    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
+    #[inline(always)]
     pub(super) fn terms<L: Lane>(self, u: L) -> LossTerms<L> {
         match self {
             Shape::SoftL1 => soft_l1(u),
@@ -160,9 +160,6 @@ pub(super) fn logarithms(numbers: &mut [f64; LANES]) {
         numbers[l] = lane::ln_1p(numbers[l]);
     }
 }
-
-/// The logarithms of losses whose costs are no logarithms.
-fn none(_: &mut [f64; LANES]) {}
 
 /// Number of points of a loop that the compiler vectorises.
 pub(super) const GROUP: usize = 8 * LANES;
@@ -282,32 +279,43 @@ impl<F: Fn(&mut [f64; LANES])> BlockCosts<F> {
     }
 }
 
-/// Applies `point(lane, residual, row)` to each point of a block; it returns the cost of the point, as
-/// [`BlockCosts::add`] expects it. Adds the costs to `costs`.
-#[inline(always)]
-fn each(
-    mut block: BlockCosts<impl Fn(&mut [f64; LANES])>,
-    costs: &mut [f64; LANES],
-    residual: &mut [f64],
-    row: &mut [f64],
-    mut point: impl FnMut(usize, &mut f64, &mut f64) -> f64,
-) {
-    let mut costs_of_points = [0.0; GROUP];
-    for (residual, row) in residual.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)) {
-        let costs_of_points = &mut costs_of_points[..residual.len()];
-        let (residuals, last_residuals) = residual.as_chunks_mut::<LANES>();
-        let (rows, last_rows) = row.as_chunks_mut::<LANES>();
-        let (groups, last) = costs_of_points.as_chunks_mut::<LANES>();
-        for ((residual, row), group) in residuals.iter_mut().zip(rows).zip(groups) {
-            for l in 0..LANES {
-                group[l] = point(l, &mut residual[l], &mut row[l]);
-            }
-        }
-        let last = last_residuals.iter_mut().zip(last_rows).zip(last).enumerate();
-        last.for_each(|(l, ((residual, row), of_point))| *of_point = point(l, residual, row));
-        block.add(costs_of_points);
+/// Terms of up to [`GROUP`] consecutive points. Those of points after the end of a block are not used.
+struct GroupTerms {
+    costs: [f64; GROUP],
+    gradients: [f64; GROUP],
+    curvatures: [f64; GROUP],
+}
+
+impl GroupTerms {
+    fn new() -> Self {
+        let [costs, gradients, curvatures] = [[0.0; GROUP]; 3];
+        GroupTerms { costs, gradients, curvatures }
     }
-    block.add_to(costs);
+
+    /// Sets the terms of residuals divided by the scale of the loss.
+    #[inline(always)]
+    fn set(&mut self, shape: Shape, ratios: &[f64; GROUP]) {
+        match shape {
+            Shape::SoftL1 => self.set_each(ratios, soft_l1),
+            Shape::Huber => self.set_each(ratios, huber),
+            Shape::Cauchy => self.set_each(ratios, cauchy),
+            Shape::Arctan => self.set_each(ratios, arctan),
+            Shape::Tukey => self.set_each(ratios, tukey),
+        }
+    }
+
+    #[inline(always)]
+    fn set_each(&mut self, ratios: &[f64; GROUP], mut terms: impl FnMut(f64) -> LossTerms<f64>) {
+        for i in 0..GROUP {
+            let LossTerms { cost, gradient, curvature } = terms(ratios[i]);
+            (self.costs[i], self.gradients[i], self.curvatures[i]) = (cost, gradient, curvature);
+        }
+    }
+
+    fn point(&self, i: usize) -> LossTerms<f64> {
+        let [cost, gradient, curvature] = [self.costs[i], self.gradients[i], self.curvatures[i]];
+        LossTerms { cost, gradient, curvature }
+    }
 }
 
 /// Replaces each residual r by ψ = ρ'r and sets `weight` to s², for normal equations. Adds losses to `costs`. Both slices
@@ -321,52 +329,41 @@ pub(super) fn weigh(
     costs: &mut [f64; LANES],
     logarithms: impl Fn(&mut [f64; LANES]),
 ) {
-    match Shape::of(loss) {
-        None => weight.fill(1.0),
-        Some(rule @ (Shape::SoftL1, _)) => {
-            weigh_each(rule, floor, residual, weight, costs, (soft_l1, none))
-        }
-        Some(rule @ (Shape::Huber, _)) => {
-            weigh_each(rule, floor, residual, weight, costs, (huber, none))
-        }
-        Some(rule @ (Shape::Cauchy, _)) => {
-            weigh_each(rule, floor, residual, weight, costs, (cauchy, logarithms))
-        }
-        Some(rule @ (Shape::Arctan, _)) => {
-            weigh_each(rule, floor, residual, weight, costs, (arctan, none))
-        }
-        Some(rule @ (Shape::Tukey, _)) => {
-            weigh_each(rule, floor, residual, weight, costs, (tukey, none))
-        }
-    }
+    let Some((shape, scale)) = Shape::of(loss) else {
+        return weight.fill(1.0);
+    };
+    let inverse = 1.0 / scale;
+    let block = BlockCosts::of((shape, scale), logarithms);
+    weigh_groups(block, floor, residual, weight, costs, |terms, residuals| {
+        terms.set(shape, &residuals.map(|residual| residual * inverse));
+    });
 }
 
+/// Weighs the points of a block. `set_terms(terms, residuals)` sets the terms of the next group of points.
 #[inline(always)]
-fn weigh_each(
-    (shape, scale): (Shape, f64),
+fn weigh_groups(
+    mut block: BlockCosts<impl Fn(&mut [f64; LANES])>,
     floor: f64,
     residual: &mut [f64],
     weight: &mut [f64],
     costs: &mut [f64; LANES],
-    (terms, logarithms): (impl Fn(f64) -> LossTerms<f64>, impl Fn(&mut [f64; LANES])),
+    mut set_terms: impl FnMut(&mut GroupTerms, &[f64; GROUP]),
 ) {
-    let inverse = 1.0 / scale;
-    let mut block = BlockCosts::of((shape, scale), logarithms);
+    let mut terms = GroupTerms::new();
     for (residual, weight) in residual.chunks_mut(GROUP).zip(weight.chunks_mut(GROUP)) {
         let len = residual.len();
-        // Residuals after the end of the block are 0, and their terms are not used.
-        let [mut r, mut w, mut costs_of_points] = [[0.0; GROUP]; 3];
+        let [mut r, mut w] = [[0.0; GROUP]; 2];
         r[..len].copy_from_slice(residual);
+        set_terms(&mut terms, &r);
         for i in 0..GROUP {
-            let terms = terms(r[i] * inverse);
-            w[i] = terms.square(floor);
+            let of_point = terms.point(i);
+            w[i] = of_point.square(floor);
             // A product with the residual, so that a NaN stays NaN: the comparisons of `square` drop NaN.
-            r[i] *= terms.gradient;
-            costs_of_points[i] = terms.cost;
+            r[i] *= of_point.gradient;
         }
         residual.copy_from_slice(&r[..len]);
         weight.copy_from_slice(&w[..len]);
-        block.add(&costs_of_points[..len]);
+        block.add(&terms.costs[..len]);
     }
     block.add_to(costs);
 }
@@ -382,76 +379,65 @@ pub(super) fn correct(
     sums: &mut RobustSums,
     logarithms: impl Fn(&mut [f64; LANES]),
 ) {
-    match Shape::of(loss) {
-        None => row.fill(1.0),
-        Some(rule @ (Shape::SoftL1, _)) => {
-            correct_each(rule, floor, residual, row, sums, (soft_l1, none))
-        }
-        Some(rule @ (Shape::Huber, _)) => {
-            correct_each(rule, floor, residual, row, sums, (huber, none))
-        }
-        Some(rule @ (Shape::Cauchy, _)) => {
-            correct_each(rule, floor, residual, row, sums, (cauchy, logarithms))
-        }
-        Some(rule @ (Shape::Arctan, _)) => {
-            correct_each(rule, floor, residual, row, sums, (arctan, none))
-        }
-        Some(rule @ (Shape::Tukey, _)) => {
-            correct_each(rule, floor, residual, row, sums, (tukey, none))
-        }
-    }
-}
-
-#[inline(always)]
-fn correct_each(
-    (shape, scale): (Shape, f64),
-    floor: f64,
-    residual: &mut [f64],
-    row: &mut [f64],
-    sums: &mut RobustSums,
-    (terms, logarithms): (impl Fn(f64) -> LossTerms<f64>, impl Fn(&mut [f64; LANES])),
-) {
+    let Some((shape, scale)) = Shape::of(loss) else {
+        return row.fill(1.0);
+    };
     let inverse = 1.0 / scale;
     let block = BlockCosts::of((shape, scale), logarithms);
-    correct_points(block, floor, residual, row, sums, |residual| terms(residual * inverse));
+    correct_groups(block, floor, residual, row, sums, |terms, residuals| {
+        terms.set(shape, &residuals.map(|residual| residual * inverse));
+    });
 }
 
-/// Corrects each point; `terms(residual)` returns the terms of the loss.
+/// Corrects the points of a block. `set_terms(terms, residuals)` sets the terms of the next group of points.
 #[inline(always)]
-fn correct_points(
-    block: BlockCosts<impl Fn(&mut [f64; LANES])>,
+fn correct_groups(
+    mut block: BlockCosts<impl Fn(&mut [f64; LANES])>,
     floor: f64,
     residual: &mut [f64],
     row: &mut [f64],
     RobustSums { costs, influence }: &mut RobustSums,
-    mut terms: impl FnMut(f64) -> LossTerms<f64>,
+    mut set_terms: impl FnMut(&mut GroupTerms, &[f64; GROUP]),
 ) {
-    each(block, costs, residual, row, |l, residual, row| {
-        let terms = terms(*residual);
-        let of_point = point(terms, floor, residual, row);
-        if floor == 0.0 {
-            for (sums, value) in influence.iter_mut().zip(of_point.sums()) {
-                sums[l] += value;
+    let mut terms = GroupTerms::new();
+    for (residual, row) in residual.chunks_mut(GROUP).zip(row.chunks_mut(GROUP)) {
+        let len = residual.len();
+        let [mut r, mut s] = [[0.0; GROUP]; 2];
+        r[..len].copy_from_slice(residual);
+        set_terms(&mut terms, &r);
+        let mut influences = [[0.0; GROUP]; Influence::SUMS];
+        for i in 0..GROUP {
+            let of_point @ LossTerms { gradient, curvature, .. } = terms.point(i);
+            let square = of_point.square(floor);
+            s[i] = square.sqrt();
+            // ψ is computed from `r`, so that a NaN residual remains NaN: the comparisons of `square` drop NaN.
+            let psi = r[i] * gradient;
+            r[i] = psi / s[i];
+            let influence =
+                Influence::of([gradient, psi * psi, curvature, curvature * curvature, square]);
+            for (values, value) in influences.iter_mut().zip(influence.sums()) {
+                values[i] = value;
             }
         }
-        terms.cost
-    });
+        if floor == 0.0 {
+            for (sums, values) in influence.iter_mut().zip(&mut influences) {
+                values[len..].fill(0.0);
+                for of_points in values.as_chunks::<LANES>().0 {
+                    sums.iter_mut().zip(of_points).for_each(|(sum, value)| *sum += value);
+                }
+            }
+        }
+        residual.copy_from_slice(&r[..len]);
+        row.copy_from_slice(&s[..len]);
+        block.add(&terms.costs[..len]);
+    }
+    block.add_to(costs);
 }
-
-/// Replaces a residual by ρ'r/s and sets `s`. Returns the influence sums of the point.
-#[inline(always)]
-fn point(terms: LossTerms<f64>, floor: f64, r: &mut f64, s: &mut f64) -> Influence {
-    let LossTerms { gradient, curvature, .. } = terms;
-    let square = terms.square(floor);
-    *s = square.sqrt();
-    let psi = *r * gradient;
-    // Computed from `r`, so that a NaN residual remains NaN: the comparisons of `square` drop NaN.
-    *r = psi / *s;
-    Influence::of([gradient, psi * psi, curvature, curvature * curvature, square])
-}
-
-/// Terms of a custom loss at the residual `r`. The derivatives are dρ/du and d²ρ/du² at u = r/scale.
-fn custom(scale: f64, r: f64, [cost, first, second]: [f64; 3]) -> LossTerms<f64> {
+/// Terms of a custom loss at the residual `r`, from ρ, dρ/du and d²ρ/du² at u = r/scale.
+fn custom(scale: f64, r: f64, derivatives: Option<(&f64, (&f64, &f64))>) -> LossTerms<f64> {
+    let Some((&cost, (&first, &second))) = derivatives else {
+        return LossTerms { cost: f64::NAN, gradient: f64::NAN, curvature: f64::NAN };
+    };
     let (u, curvature) = (r / scale, 0.5 * second);
     // The limit of the quotient for a residual of 0.
     let gradient = if u == 0.0 { curvature } else { 0.5 * first / u };
@@ -466,14 +452,10 @@ pub(super) fn weigh_by_formula(
     weight: &mut [f64],
     costs: &mut [f64; LANES],
 ) {
-    let mut points = value.iter().zip(first.iter().zip(second));
     let block = BlockCosts::new(0.5 * scale * scale);
-    each(block, costs, residual, weight, |_, residual, weight| {
-        let derivatives = points.next().map_or([f64::NAN; 3], |(v, (a, b))| [*v, *a, *b]);
-        let terms = custom(scale, *residual, derivatives);
-        *weight = terms.square(floor);
-        *residual *= terms.gradient;
-        terms.cost
+    let mut points = value.iter().zip(first.iter().zip(second));
+    weigh_groups(block, floor, residual, weight, costs, |terms, residuals| {
+        terms.set_each(residuals, |r| custom(scale, r, points.next()));
     });
 }
 
@@ -485,10 +467,9 @@ pub(super) fn correct_by_formula(
     row: &mut [f64],
     sums: &mut RobustSums,
 ) {
-    let mut points = value.iter().zip(first.iter().zip(second));
     let block = BlockCosts::new(0.5 * scale * scale);
-    correct_points(block, floor, residual, row, sums, |residual| {
-        let derivatives = points.next().map_or([f64::NAN; 3], |(v, (a, b))| [*v, *a, *b]);
-        custom(scale, residual, derivatives)
+    let mut points = value.iter().zip(first.iter().zip(second));
+    correct_groups(block, floor, residual, row, sums, |terms, residuals| {
+        terms.set_each(residuals, |r| custom(scale, r, points.next()));
     });
 }
