@@ -4,6 +4,7 @@
 //! set. All fused multiply-adds are explicit and all sums have a fixed number of lanes, so that all instruction sets
 //! return the same bits.
 
+use super::costs::Product;
 use super::gram::{self, LANES, Tile};
 use super::poisson::{self, Counts};
 use super::robust::{self, RobustSums};
@@ -433,16 +434,16 @@ macro_rules! instruction_set {
 
             #[inline(never)]
             $(#[target_feature(enable = $features)])?
-            fn ln_1p(x: &mut [f64; LANES]) { robust::logarithms(x) }
+            fn sums_of(product: Product, squares: &[[f64; LANES]]) -> [f64; LANES] { product.sums(squares) }
 
             $(#[target_feature(enable = $features)])?
             fn robust(loss: Loss, floor: f64, residual: &mut [f64], weight: &mut [f64], costs: &mut [f64; LANES]) {
-                robust::weigh(loss, floor, residual, weight, costs, |x| ln_1p(x));
+                robust::weigh(loss, floor, residual, weight, costs, |product, squares| sums_of(product, squares));
             }
 
             $(#[target_feature(enable = $features)])?
             fn robust_rows(loss: Loss, floor: f64, residual: &mut [f64], row: &mut [f64], sums: &mut RobustSums) {
-                robust::correct(loss, floor, residual, row, sums, |x| ln_1p(x));
+                robust::correct(loss, floor, residual, row, sums, |product, squares| sums_of(product, squares));
             }
 
             $(#[target_feature(enable = $features)])?

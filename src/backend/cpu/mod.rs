@@ -9,6 +9,7 @@ mod assembly;
 mod blocks;
 pub(crate) mod closest;
 mod code;
+mod costs;
 mod expected;
 mod flags;
 mod gather;

@@ -10,8 +10,9 @@
 //! second value limits the residual to 2¹⁰√y. Without this limit, residuals of about y/√f would dominate the sums, and
 //! the digits of the other points would be lost.
 
+use super::costs::BlockCosts;
 use super::gram::LANES;
-use super::robust::{BlockCosts, GROUP};
+use super::robust::GROUP;
 use crate::math::arithmetic::{Lane, Truth};
 use crate::math::ln::{artanh_series, split};
 use std::f64::consts::LN_2;
@@ -85,7 +86,7 @@ pub(super) fn weigh(
     let [first, second] = factors;
     let n = score.len();
     let most: [f64; GROUP] = std::array::from_fn(|i| counts.most[i % LANES]);
-    let mut block = BlockCosts::new(1.0);
+    let mut block = BlockCosts::of_points(1.0);
     for begin in (0..n).step_by(GROUP) {
         let len = GROUP.min(n - begin);
         let part = begin..begin + len;

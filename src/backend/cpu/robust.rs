@@ -7,12 +7,11 @@
 //! In R factors the floor is 0, as in SciPy. R factors determine the covariance, and the steps of ill-conditioned
 //! problems.
 
+use super::costs::{BlockCosts, Product};
 use super::gram::{LANES, collapse};
 use crate::data::loss::Loss;
 use crate::math::arithmetic::{Lane, Truth};
-use crate::math::lane;
 use crate::normal::Influence;
-use arrayvec::ArrayVec;
 
 /// Minimum weight of an outlier in JᵀJ during iterations, relative to its weight in the gradient.
 pub(crate) const ITERATION_FLOOR: f64 = 0.1;
@@ -43,9 +42,13 @@ impl Shape {
         }
     }
 
-    /// Returns true if costs are logarithms, ln(1 + z), which [`BlockCosts`] computes for several points together.
-    pub(super) fn has_logarithms(self) -> bool {
-        self == Shape::Cauchy
+    /// Returns the product from which the costs of several points are computed together.
+    pub(super) fn product(self) -> Option<Product> {
+        match self {
+            Shape::Cauchy => Some(Product::Real),
+            Shape::Arctan => Some(Product::Complex),
+            _ => None,
+        }
     }
 
     /// Returns the terms of the loss at u = r/C.
@@ -64,7 +67,7 @@ impl Shape {
 /// Terms of a point: a number for its cost, ρ' and ρ' + 2zρ''.
 #[derive(Clone, Copy)]
 pub(super) struct LossTerms<L> {
-    /// ρ; for Cauchy's loss z, from which [`BlockCosts`] computes ρ = ln(1 + z).
+    /// ρ; z for a loss with a [`Product`], from which [`BlockCosts`] computes the sums of ρ.
     pub(super) cost: L,
     pub(super) gradient: L,
     pub(super) curvature: L,
@@ -109,7 +112,7 @@ fn arctan<L: Lane>(u: L) -> LossTerms<L> {
     let square = z * z;
     let t = L::from(1.0) / (square + 1.0);
     let curvature = (L::from(1.0) - square * 3.0) * t * t;
-    LossTerms { cost: lane::atan(z), gradient: t, curvature }
+    LossTerms { cost: z, gradient: t, curvature }
 }
 
 #[inline(always)]
@@ -153,131 +156,8 @@ impl RobustSums {
     }
 }
 
-/// Replaces each x by ln(1 + x). It is a function of its own for each instruction set, because its code is long.
-#[inline(always)]
-pub(super) fn logarithms(numbers: &mut [f64; LANES]) {
-    for l in 0..LANES {
-        numbers[l] = lane::ln_1p(numbers[l]);
-    }
-}
-
 /// Number of points of a loop that the compiler vectorises.
 pub(super) const GROUP: usize = 8 * LANES;
-
-/// Maximum number of points of a lane that share one logarithm.
-pub(super) const POINTS_PER_LOGARITHM: usize = 16;
-
-/// Costs of the points of a block, in the order of the products ([`super::gram`]): the sums of the full groups of eight
-/// points, one per lane, and the costs of the remaining points.
-///
-/// Σ ln(1 + z) over up to 16 points of a lane is ln(1 + p) with p = Π(1 + z) − 1, which takes one logarithm instead of 16.
-/// The recurrence p ← p (z + 1) + z has no negative terms. Therefore the relative error of p is at most two roundings per
-/// point, also for small z.
-pub(super) struct BlockCosts<F> {
-    unit: f64,
-    /// Replaces each x by ln(1 + x).
-    logarithms: F,
-    groups: [f64; LANES],
-    last: ArrayVec<f64, LANES>,
-    /// z of the points of the present product, if costs are logarithms.
-    squares: Option<ArrayVec<[f64; LANES], POINTS_PER_LOGARITHM>>,
-}
-
-impl BlockCosts<fn(&mut [f64; LANES])> {
-    /// Creates sums of costs that are no logarithms. `unit`: factor of all costs.
-    #[inline(always)]
-    pub(super) fn new(unit: f64) -> Self {
-        let (groups, last) = ([0.0; LANES], ArrayVec::new());
-        BlockCosts { unit, logarithms: |_| {}, groups, last, squares: None }
-    }
-}
-
-impl<F: Fn(&mut [f64; LANES])> BlockCosts<F> {
-    /// Creates the sums for a loss of this shape and scale.
-    #[inline(always)]
-    fn of((shape, scale): (Shape, f64), logarithms: F) -> Self {
-        let (groups, last) = ([0.0; LANES], ArrayVec::new());
-        let squares = shape.has_logarithms().then(ArrayVec::new);
-        BlockCosts { unit: 0.5 * scale * scale, logarithms, groups, last, squares }
-    }
-
-    /// Adds the costs of consecutive points, or their z if costs are logarithms. Only the last points of a block may be
-    /// no multiple of eight.
-    #[inline(always)]
-    pub(super) fn add(&mut self, costs: &[f64]) {
-        let (groups, last) = costs.as_chunks::<LANES>();
-        if self.squares.is_some() {
-            for group in groups {
-                self.add_squares(*group);
-            }
-            let mut costs = [0.0; LANES];
-            costs[..last.len()].copy_from_slice(last);
-            (self.logarithms)(&mut costs);
-            self.last.extend(costs[..last.len()].iter().copied());
-            return;
-        }
-        for group in groups {
-            self.add_group(*group);
-        }
-        self.last.extend(last.iter().copied());
-    }
-
-    #[inline(always)]
-    fn add_group(&mut self, costs: [f64; LANES]) {
-        let sums = self.groups.iter_mut().zip(costs);
-        sums.for_each(|(sum, cost)| *sum = cost.mul_add(self.unit, *sum));
-    }
-
-    /// Adds z of eight points to the product. If the product is complete, adds its logarithms to the sums.
-    #[inline(always)]
-    fn add_squares(&mut self, of_points: [f64; LANES]) {
-        let Some(squares) = &mut self.squares else { return };
-        squares.push(of_points);
-        if squares.is_full() {
-            self.add_logarithms();
-        }
-    }
-
-    /// Adds the logarithms of the product and begins the next product.
-    #[inline(always)]
-    fn add_logarithms(&mut self) {
-        let Some(squares) = self.squares.as_mut().filter(|squares| !squares.is_empty()) else {
-            return;
-        };
-        let mut less_one = [0.0; LANES];
-        for of_points in &*squares {
-            let products = less_one.iter_mut().zip(of_points);
-            products.for_each(|(p, z)| *p = p.mul_add(z + 1.0, *z));
-        }
-        let mut logarithms = less_one;
-        (self.logarithms)(&mut logarithms);
-        if less_one.contains(&f64::INFINITY) {
-            // The sum of the logarithms of the points, for lanes whose product overflows.
-            let mut sums = [0.0; LANES];
-            for of_points in &*squares {
-                let mut costs = *of_points;
-                (self.logarithms)(&mut costs);
-                sums.iter_mut().zip(costs).for_each(|(sum, cost)| *sum += cost);
-            }
-            for l in 0..LANES {
-                if less_one[l] == f64::INFINITY {
-                    logarithms[l] = sums[l];
-                }
-            }
-        }
-        squares.clear();
-        self.add_group(logarithms);
-    }
-
-    /// Adds the sums of the block to the totals.
-    #[inline(always)]
-    pub(super) fn add_to(mut self, totals: &mut [f64; LANES]) {
-        self.add_logarithms();
-        totals.iter_mut().zip(self.groups).for_each(|(total, sum)| *total += sum);
-        let last = totals.iter_mut().zip(self.last);
-        last.for_each(|(total, cost)| *total = cost.mul_add(self.unit, *total));
-    }
-}
 
 /// Terms of up to [`GROUP`] consecutive points. Those of points after the end of a block are not used.
 struct GroupTerms {
@@ -327,13 +207,14 @@ pub(super) fn weigh(
     residual: &mut [f64],
     weight: &mut [f64],
     costs: &mut [f64; LANES],
-    logarithms: impl Fn(&mut [f64; LANES]),
+    sums_of: impl Fn(Product, &[[f64; LANES]]) -> [f64; LANES],
 ) {
     let Some((shape, scale)) = Shape::of(loss) else {
         return weight.fill(1.0);
     };
     let inverse = 1.0 / scale;
-    let block = BlockCosts::of((shape, scale), logarithms);
+    let product = shape.product().map(|product| move |squares: &_| sums_of(product, squares));
+    let block = BlockCosts::new(0.5 * scale * scale, product);
     weigh_groups(block, floor, residual, weight, costs, |terms, residuals| {
         terms.set(shape, &residuals.map(|residual| residual * inverse));
     });
@@ -342,7 +223,7 @@ pub(super) fn weigh(
 /// Weighs the points of a block. `set_terms(terms, residuals)` sets the terms of the next group of points.
 #[inline(always)]
 fn weigh_groups(
-    mut block: BlockCosts<impl Fn(&mut [f64; LANES])>,
+    mut block: BlockCosts<impl Fn(&[[f64; LANES]]) -> [f64; LANES]>,
     floor: f64,
     residual: &mut [f64],
     weight: &mut [f64],
@@ -377,13 +258,14 @@ pub(super) fn correct(
     residual: &mut [f64],
     row: &mut [f64],
     sums: &mut RobustSums,
-    logarithms: impl Fn(&mut [f64; LANES]),
+    sums_of: impl Fn(Product, &[[f64; LANES]]) -> [f64; LANES],
 ) {
     let Some((shape, scale)) = Shape::of(loss) else {
         return row.fill(1.0);
     };
     let inverse = 1.0 / scale;
-    let block = BlockCosts::of((shape, scale), logarithms);
+    let product = shape.product().map(|product| move |squares: &_| sums_of(product, squares));
+    let block = BlockCosts::new(0.5 * scale * scale, product);
     correct_groups(block, floor, residual, row, sums, |terms, residuals| {
         terms.set(shape, &residuals.map(|residual| residual * inverse));
     });
@@ -392,7 +274,7 @@ pub(super) fn correct(
 /// Corrects the points of a block. `set_terms(terms, residuals)` sets the terms of the next group of points.
 #[inline(always)]
 fn correct_groups(
-    mut block: BlockCosts<impl Fn(&mut [f64; LANES])>,
+    mut block: BlockCosts<impl Fn(&[[f64; LANES]]) -> [f64; LANES]>,
     floor: f64,
     residual: &mut [f64],
     row: &mut [f64],
@@ -452,7 +334,7 @@ pub(super) fn weigh_by_formula(
     weight: &mut [f64],
     costs: &mut [f64; LANES],
 ) {
-    let block = BlockCosts::new(0.5 * scale * scale);
+    let block = BlockCosts::of_points(0.5 * scale * scale);
     let mut points = value.iter().zip(first.iter().zip(second));
     weigh_groups(block, floor, residual, weight, costs, |terms, residuals| {
         terms.set_each(residuals, |r| custom(scale, r, points.next()));
@@ -467,7 +349,7 @@ pub(super) fn correct_by_formula(
     row: &mut [f64],
     sums: &mut RobustSums,
 ) {
-    let block = BlockCosts::new(0.5 * scale * scale);
+    let block = BlockCosts::of_points(0.5 * scale * scale);
     let mut points = value.iter().zip(first.iter().zip(second));
     correct_groups(block, floor, residual, row, sums, |terms, residuals| {
         terms.set_each(residuals, |r| custom(scale, r, points.next()));

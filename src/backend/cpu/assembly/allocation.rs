@@ -2,6 +2,7 @@
 //! the farthest next use leaves its register (Belady's algorithm).
 
 use super::operation::{Id, Operation};
+use crate::backend::cpu::costs::PRODUCT_NUMBERS;
 
 /// Location of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +29,12 @@ pub(super) struct Allocation {
     /// For each number, the place in `uses` of the next operation that reads it.
     next_use: Vec<u32>,
     places: Vec<Place>,
-    /// The number in each register.
+    /// The number in each register. The last registers are those of a product; see [`Operation::InProduct`].
     held: Vec<Option<Id>>,
     /// True for registers that the current operation reads or writes.
     pinned: Vec<bool>,
+    /// Number of registers for the results of operations.
+    free: usize,
     masks: [Option<Id>; MASKS + 1],
     /// Stack slot of each number that has a copy on the stack.
     stored: Vec<Option<usize>>,
@@ -65,8 +68,9 @@ impl Allocation {
             starts,
             next_use,
             places: vec![Place::Nowhere; n],
-            held: vec![None; registers],
-            pinned: vec![false; registers],
+            held: vec![None; registers + PRODUCT_NUMBERS],
+            pinned: vec![false; registers + PRODUCT_NUMBERS],
+            free: registers,
             masks: [None; MASKS + 1],
             stored: vec![None; n],
             free_slots: Vec::new(),
@@ -127,9 +131,9 @@ impl Allocation {
         Some(register)
     }
 
-    /// Returns the register of a number if no later operation reads the number.
+    /// Returns the register of a number if it may be overwritten: if no later operation reads the number.
     pub(super) fn last_register(&self, id: Id) -> Option<usize> {
-        self.register(id).filter(|_| self.is_last_use(id))
+        self.register(id).filter(|&register| register < self.free && self.is_last_use(id))
     }
 
     /// Returns the operations that read a number, in order.
@@ -155,13 +159,13 @@ impl Allocation {
     /// Returns a register for the current operation, and the slot in which the caller must store the register's
     /// previous number, if any.
     pub(super) fn grab(&mut self) -> Option<(usize, Option<usize>)> {
-        let free = (0..self.held.len()).find(|&r| self.held[r].is_none() && !self.pinned[r]);
+        let free = (0..self.free).find(|&r| self.held[r].is_none() && !self.pinned[r]);
         if let Some(register) = free {
             self.pinned[register] = true;
             return Some((register, None));
         }
         let (mut last, mut found) = (0, None);
-        for register in 0..self.held.len() {
+        for register in 0..self.free {
             let Some(id) = self.held[register].filter(|_| !self.pinned[register]) else { continue };
             let next = self.next_use(id);
             // If two numbers have the same next use, a number from a table leaves, since it need not be stored.

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! rdi  frame      rdx  uniform numbers                          rcx  index of the present point
-//! r8…  arrays     rsi  sums of the block, product of the round  r14  sums of the piece     r15  end of the block or round
-//! r13  row of the present point, or product of the round
+//! r8…  arrays     rsi  sums of the block  r14  sums of the piece     r15  end of the block or round
+//! r13  row of the present point
 //! [rip + …] constants, in front of the code                     [rsp + …] numbers that no register is left for
 //! ```
 //!
 //! One iteration of the inner loop processes eight points, one AVX-512 vector. With AVX2 there are two inner loops, one
 //! for each half of the eight points: each loop keeps only its own sums, so that more sums fit into the registers. Long
-//! iterations, those with more sums than registers, and those whose costs are logarithms are divided into rounds
+//! iterations, those with more sums than registers, and those whose costs are computed from products are divided into rounds
 //! ([`super::rounds`]).
 //! Uniform numbers and constants are operands in memory. AVX-512 broadcasts them; for AVX2, memory contains one copy
 //! per lane.
@@ -17,7 +17,7 @@
 use super::allocation::Allocation;
 use super::loops::{Body, END, STOP, TURN};
 use super::operation::Operation;
-use super::rounds::Rounds;
+use super::rounds::{OfProduct, Rounds};
 use super::writer::{ARRAYS, Done, Layout, POINTERS, REFUSED, ROW, Writer};
 use crate::backend::cpu::code::BLOCK;
 use crate::backend::cpu::kernels::Vectors;
@@ -61,15 +61,16 @@ enum Loops {
 pub(super) struct Operations {
     /// Operations of an iteration over the points.
     pub(super) of_points: Vec<Operation>,
-    /// Operations after each round, if costs are logarithms; else empty.
-    pub(super) of_rounds: Vec<Operation>,
+    /// Operations on the product of a round, if costs are computed from products.
+    pub(super) of_product: Option<OfProduct>,
 }
 
 /// Assembles a function. Returns `None` if there are too many simultaneous truth values for the mask registers.
 pub(super) fn assemble(operations: Operations, layout: Layout) -> Option<Machine> {
     let Layout { vectors, sums, .. } = layout;
-    let Operations { of_points, of_rounds } = operations;
-    let refuses = of_points.iter().chain(&of_rounds).any(|o| matches!(o, Operation::Refuse(_)));
+    let Operations { of_points, of_product } = operations;
+    let of_costs = of_product.iter().flat_map(|product| &product.add_sums);
+    let refuses = of_points.iter().chain(of_costs).any(|o| matches!(o, Operation::Refuse(_)));
     let all = vectors.registers() - usize::from(refuses && vectors == Vectors::Avx2);
     let mut writer = Writer {
         allocation: Allocation::new(Vec::new(), all),
@@ -85,9 +86,9 @@ pub(super) fn assemble(operations: Operations, layout: Layout) -> Option<Machine
     };
     let mut bytes = Vec::new();
     let is_long = sums + left(vectors) > all || of_points.len() >= LONG;
-    let in_rounds = sums > 0 && (is_long || !of_rounds.is_empty());
+    let in_rounds = sums > 0 && (is_long || of_product.is_some());
     let loops = match in_rounds {
-        true => Loops::InRounds(Box::new(writer.rounds(&of_points, of_rounds, all, &mut bytes))),
+        true => Loops::InRounds(Box::new(writer.rounds(&of_points, of_product, all, &mut bytes))),
         false => Loops::InOne(Box::new(writer.body(of_points, all - sums, &mut bytes))),
     };
     bytes.resize(bytes.len().next_multiple_of(64), 0);

@@ -9,8 +9,8 @@ impl Writer {
     /// Writes the instructions of an operation. All earlier operations must have been written.
     pub(super) fn write(&mut self, id: Id) -> Done {
         use Operation::{
-            Array, Both, Compare, Compound, Constant, Either, Fused, Keep, Kept, Not, Refuse, Root,
-            Scale, Select, ShiftLeft, ShiftRight, Store, Sum, Uniform, Whole,
+            Array, Both, Compare, Constant, Either, Fused, InProduct, Keep, Kept, Not, Refuse,
+            Root, Scale, Select, SetInProduct, ShiftLeft, ShiftRight, Store, Sum, Uniform, Whole,
         };
         self.allocation.advance(id);
         let operation = self.allocation.operation(id);
@@ -62,7 +62,14 @@ impl Writer {
                 self.allocation.finish(&[], Some((id, to)));
             }
             Sum(sum, factors) => self.add_product(usize::from(sum), factors)?,
-            Compound(sum, numbers) => self.compound(usize::from(sum), numbers)?,
+            InProduct(number) => {
+                self.allocation.hold(id, self.numbers + usize::from(number));
+            }
+            SetInProduct(number, a) => {
+                let from = self.register(a)?;
+                self.copy(self.sum(usize::from(number)), self.vector(from))?;
+                self.allocation.finish(&[a], None);
+            }
             Refuse(a) => self.refuse(a)?,
             _ => self.ordinary(id, operation)?,
         }
@@ -282,22 +289,6 @@ impl Writer {
         let instruction = self.three(code, self.sum(sum), self.vector(first), b)?;
         self.put(instruction)?;
         self.allocation.finish(&[a, b], None);
-        Some(())
-    }
-
-    /// Writes p = p (z + 1) + z for the sum p.
-    fn compound(&mut self, sum: usize, [z, one]: [Id; 2]) -> Done {
-        let addition = form(Operation::Add(z, one), self.vectors())?;
-        let product = fused_forms((false, false), self.vectors()).with_term_last;
-        let of_z = self.register(z)?;
-        self.allocation.pin(one);
-        let factor = self.grab()?;
-        let (of_z, factor) = (self.vector(of_z), self.vector(factor));
-        let instruction = self.three(addition, factor, of_z, one)?;
-        self.put(instruction)?;
-        let instruction = self.three(product, self.sum(sum), factor, z)?;
-        self.put(instruction)?;
-        self.allocation.finish(&[z, one], None);
         Some(())
     }
 

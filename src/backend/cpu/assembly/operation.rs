@@ -69,13 +69,16 @@ pub(super) enum Operation {
         ahead: u8,
         value: Id,
     },
-    /// A number of the rows of the current vector. After a round, number 0 is its product less 1.
+    /// A number of the rows of the current vector.
     Kept(u16),
     /// Adds a product to a sum.
     Sum(u16, [Id; 2]),
-    /// Replaces the product of a round less 1, p, by (1 + p)(1 + z) − 1 = p (z + 1) + z. Its number is that of the sums: it
-    /// lies behind them, is 0 at the start of each round, and is not added to the totals. The second operand is 1.
-    Compound(u16, [Id; 2]),
+    /// Makes a number of a point number 0 of its row, for the product of the round
+    /// ([`Product`](crate::backend::cpu::costs::Product)).
+    Factor(Id),
+    /// A number of the product of a round. No operation may read it after its replacement by `SetInProduct`.
+    InProduct(u16),
+    SetInProduct(u16, Id),
     /// Marks the result as invalid if a truth holds in any lane.
     Refuse(Id),
 }
@@ -99,12 +102,13 @@ impl Operation {
     /// Returns the operation with its operands mapped by `id`.
     pub(super) fn map(self, mut id: impl FnMut(Id) -> Id) -> Operation {
         use Operation::{
-            Add, AddBits, And, Array, Both, Compare, Compound, Constant, Divide, Either,
-            ExclusiveOr, Fused, Keep, Kept, Least, Most, Multiply, Not, Or, Refuse, Root, Scale,
-            Select, ShiftLeft, ShiftRight, Store, Subtract, SubtractBits, Sum, Uniform, Whole,
+            Add, AddBits, And, Array, Both, Compare, Constant, Divide, Either, ExclusiveOr, Factor,
+            Fused, InProduct, Keep, Kept, Least, Most, Multiply, Not, Or, Refuse, Root, Scale,
+            Select, SetInProduct, ShiftLeft, ShiftRight, Store, Subtract, SubtractBits, Sum,
+            Uniform, Whole,
         };
         match self {
-            Array { .. } | Uniform { .. } | Constant(_) | Kept(_) => self,
+            Array { .. } | Uniform { .. } | Constant(_) | Kept(_) | InProduct(_) => self,
             Add(a, b) => Add(id(a), id(b)),
             Subtract(a, b) => Subtract(id(a), id(b)),
             Multiply(a, b) => Multiply(id(a), id(b)),
@@ -132,7 +136,8 @@ impl Operation {
             Store(array, a) => Store(array, id(a)),
             Keep { number, ahead, value } => Keep { number, ahead, value: id(value) },
             Sum(sum, factors) => Sum(sum, factors.map(id)),
-            Compound(sum, numbers) => Compound(sum, numbers.map(id)),
+            Factor(a) => Factor(id(a)),
+            SetInProduct(number, a) => SetInProduct(number, id(a)),
             Refuse(a) => Refuse(id(a)),
         }
     }
@@ -147,7 +152,7 @@ impl Operation {
     /// Returns the number of the sum that the operation changes, if there is one.
     pub(super) fn sum(self) -> Option<u16> {
         match self {
-            Operation::Sum(sum, _) | Operation::Compound(sum, _) => Some(sum),
+            Operation::Sum(sum, _) => Some(sum),
             _ => None,
         }
     }
@@ -156,15 +161,14 @@ impl Operation {
     pub(super) fn with_sum(self, sum: u16) -> Operation {
         match self {
             Operation::Sum(_, factors) => Operation::Sum(sum, factors),
-            Operation::Compound(_, numbers) => Operation::Compound(sum, numbers),
             other => other,
         }
     }
 
     /// Returns true if the operation has a side effect.
     pub(super) fn acts(self) -> bool {
-        use Operation::{Compound, Keep, Refuse, Store, Sum};
-        matches!(self, Store(..) | Keep { .. } | Sum(..) | Compound(..) | Refuse(_))
+        use Operation::{Factor, Keep, Refuse, SetInProduct, Store, Sum};
+        matches!(self, Store(..) | Keep { .. } | Sum(..) | Factor(_) | SetInProduct(..) | Refuse(_))
     }
 
     /// Returns true if instructions can read the number directly from a table in memory.

@@ -97,14 +97,24 @@ impl Number {
         push(Operation::Sum(sum, [self.0, other.0]));
     }
 
-    /// Records the multiplication of 1 + p by 1 + `self`, for the sum p.
-    pub(super) fn compound(self, sum: u16) {
-        push(Operation::Compound(sum, [self.0, Number::from(1.0).0]));
+    /// Records that the product of the round is computed from this number.
+    pub(super) fn factor(self) {
+        push(Operation::Factor(self.0));
     }
 
-    /// Returns a number of the present row. After a round, number 0 is its product less 1.
-    pub(super) fn kept(number: u16) -> Number {
-        Number(push(Operation::Kept(number)))
+    /// Returns the number of the present point from which the product of the round is computed.
+    pub(super) fn of_factor() -> Number {
+        Number(push(Operation::Kept(0)))
+    }
+
+    /// Returns a number of the product of the round.
+    pub(super) fn in_product(number: usize) -> Number {
+        Number(push(Operation::InProduct(number as u16)))
+    }
+
+    /// Records that this number replaces a number of the product of the round.
+    pub(super) fn set_in_product(self, number: usize) {
+        push(Operation::SetInProduct(number as u16, self.0));
     }
 
     /// Returns 1 in the lanes where the truth holds, 0 in the others.

@@ -4,20 +4,20 @@
 //! One loop for both has few registers left for intermediate numbers, because the sums occupy the others: with AVX2,
 //! 11 of 16 for three parameters and a loss. Without the sums, several vectors can be interleaved
 //! ([`super::interleave`]), and the second loop can sum more products than there are registers, some at a time. The rows of a
-//! round stay in the first-level cache. For Cauchy's loss, the second loop also multiplies the factors 1 + z of the round. Its
-//! logarithm is then added to the costs.
+//! round stay in the first-level cache. For Cauchy's and the arctan loss, a third loop computes a product over the points of
+//! the round, from which their costs follow.
 
 use super::interleave::interleaved;
 use super::loops::{Body, END, STOP, TURN};
 use super::operation::{Id, Operation};
 use super::writer::{Done, ROW, Spread, Writer};
 use crate::backend::cpu::code::BLOCK;
+use crate::backend::cpu::costs::POINTS_PER_PRODUCT;
 use crate::backend::cpu::kernels::Vectors;
-use crate::backend::cpu::robust::POINTS_PER_LOGARITHM;
 use iced_x86::{Code, Instruction, Register};
 
-/// Iterations of a round. The logarithms of a round are computed together.
-pub(super) const TURNS: usize = POINTS_PER_LOGARITHM;
+/// Iterations of a round. The costs of a round are computed from one product.
+pub(super) const TURNS: usize = POINTS_PER_PRODUCT;
 const _: () = assert!(BLOCK.is_multiple_of(TURNS * TURN as usize));
 
 /// Offset of the address of the rows in the frame, see [`Frame`](super::routine::Frame).
@@ -38,18 +38,39 @@ pub(super) struct Rounds {
     several: Body,
     /// Number of iterations of `several`: a power of two.
     turns: i64,
-    /// Sums of products that fit into the registers together, and the product of the round, each with the numbers of its
-    /// sums.
+    /// Sums of products that fit into the registers together, with the numbers of the sums.
     tiles: Vec<(Vec<u16>, Body)>,
-    /// Adds the logarithm of the product of the round to the costs, with the number of the costs.
-    logarithm: Option<(u16, Body)>,
+    product: Option<ProductBodies>,
+}
+
+/// Operations on the product of a round ([`Product`](crate::backend::cpu::costs::Product)).
+pub(super) struct OfProduct {
+    /// Number of numbers of the product. They lie in the registers of the first sums.
+    pub(super) numbers: usize,
+    /// Number of the sum of the costs.
+    pub(super) costs: usize,
+    /// Sets the product of no points.
+    pub(super) start: Vec<Operation>,
+    /// Multiplies the product by the factor of a point.
+    pub(super) multiply: Vec<Operation>,
+    /// Adds the costs of the round to the sum after the numbers of the product.
+    pub(super) add_sums: Vec<Operation>,
+}
+
+/// The bodies of [`OfProduct`].
+struct ProductBodies {
+    costs: usize,
+    costs_register: usize,
+    start: Body,
+    multiply: Body,
+    add_sums: Body,
 }
 
 impl Rounds {
     pub(super) fn bodies(&self) -> impl Iterator<Item = &Body> {
         let tiles = self.tiles.iter().map(|(_, body)| body);
-        let logarithm = self.logarithm.iter().map(|(_, body)| body);
-        self.single.iter().chain([&self.several]).chain(tiles).chain(logarithm)
+        let of_product = self.product.iter().flat_map(|p| [&p.start, &p.multiply, &p.add_sums]);
+        self.single.iter().chain([&self.several]).chain(tiles).chain(of_product)
     }
 }
 
@@ -70,17 +91,22 @@ struct Row {
 impl Row {
     fn of(operations: &[Operation]) -> Row {
         let mut row = Row { numbers: vec![None; operations.len()], count: 0 };
-        for operation in operations {
-            let (Operation::Sum(_, factors) | Operation::Compound(_, factors)) = operation else {
-                continue;
-            };
-            for &factor in factors {
-                let number = &mut row.numbers[factor as usize];
-                if number.is_none() && !operations[factor as usize].lies_in_memory() {
-                    *number = Some(row.count);
-                    row.count += 1;
-                }
+        let mut keep = |id: Id| {
+            let number = &mut row.numbers[id as usize];
+            if number.is_none() {
+                *number = Some(row.count);
+                row.count += 1;
             }
+        };
+        let factor_of_round = operations.iter().find_map(|operation| match operation {
+            Operation::Factor(id) => Some(*id),
+            _ => None,
+        });
+        factor_of_round.into_iter().for_each(&mut keep);
+        for operation in operations {
+            let Operation::Sum(_, factors) = operation else { continue };
+            let in_memory = |id: Id| operations[id as usize].lies_in_memory();
+            factors.iter().copied().filter(|id| !in_memory(*id)).for_each(&mut keep);
         }
         row
     }
@@ -89,7 +115,7 @@ impl Row {
     fn kept(&self, operations: &[Operation]) -> Vec<Operation> {
         let (mut ids, mut kept) = (vec![0; operations.len()], Vec::new());
         for (i, operation) in operations.iter().enumerate() {
-            if matches!(operation, Operation::Sum(..) | Operation::Compound(..)) {
+            if matches!(operation, Operation::Sum(..) | Operation::Factor(_)) {
                 continue;
             }
             let value = kept.len() as Id;
@@ -101,7 +127,7 @@ impl Row {
         kept
     }
 
-    /// Returns the operations that add the products of a row to these sums, or multiply the product of the round.
+    /// Returns the operations that add the products of a row to these sums.
     fn products(&self, operations: &[Operation], sums: &[Operation]) -> Vec<Operation> {
         let (mut ids, mut products) = (vec![None; operations.len()], Vec::new());
         for (number, sum) in (0..).zip(sums) {
@@ -119,12 +145,11 @@ impl Row {
 }
 
 impl Writer {
-    /// Divides the operations of an iteration into rows and products. `of_round`: operations after a round, if costs are
-    /// logarithms; `all`: number of registers.
+    /// Divides the operations of an iteration into rows and products. `all`: number of registers.
     pub(super) fn rounds(
         &mut self,
         operations: &[Operation],
-        of_round: Vec<Operation>,
+        of_product: Option<OfProduct>,
         all: usize,
         bytes: &mut Vec<u8>,
     ) -> Rounds {
@@ -147,11 +172,15 @@ impl Writer {
         let mut body = |vectors| self.body(interleaved(&rows, vectors, fits), all, bytes);
         let single = (turns > 1).then(|| body(halves));
         let several = body(halves * turns);
-        let cost_sum = of_round.iter().find_map(|operation| operation.sum());
-        let of_round: Vec<Operation> =
-            of_round.into_iter().map(|operation| operation.with_sum(0)).collect();
-        let logarithm = cost_sum.map(|costs| (costs, self.body(of_round, all - 1, bytes)));
-        Rounds { single, several, turns: i64::from(turns), tiles, logarithm }
+        let product = of_product.map(|of_product| {
+            let OfProduct { numbers: costs_register, costs, start, multiply, add_sums } =
+                of_product;
+            let registers = all - (costs_register + 1);
+            let mut body = |operations| self.body(operations, registers, bytes);
+            let (start, multiply, add_sums) = (body(start), body(multiply), body(add_sums));
+            ProductBodies { costs, costs_register, start, multiply, add_sums }
+        });
+        Rounds { single, several, turns: i64::from(turns), tiles, product }
     }
 
     /// Writes the loop over the rounds of a block. Its sums are in memory.
@@ -176,10 +205,10 @@ impl Writer {
                 self.write_products(sums, body)?;
             }
         }
-        if let Some((costs, body)) = &mut rounds.logarithm {
+        if let Some(bodies) = &mut rounds.product {
             for half in 0..self.vectors().halves() {
                 self.half = half;
-                self.write_logarithm(*costs, body)?;
+                self.write_product(bodies)?;
             }
         }
         self.half = 0;
@@ -214,17 +243,13 @@ impl Writer {
         Some(())
     }
 
-    /// Writes the loop that adds the products of the rows of a round to these sums, or multiplies the product of the round.
+    /// Writes the loop that adds the products of the rows of a round to these sums.
     fn write_products(&mut self, sums: &[u16], body: &mut Body) -> Done {
         let registers: Vec<Register> =
             (0..sums.len()).map(|sum| self.vector(body.numbers() + sum)).collect();
         let of = |writer: &Writer, sum: u16| writer.sum_at(Register::RSI, usize::from(sum));
         for (&sum, &register) in sums.iter().zip(&registers) {
-            match usize::from(sum) < self.layout.sums {
-                true => self.load(register, of(self, sum))?,
-                // The product of a round begins with 1, and the register contains its difference from 1.
-                false => self.zero(register)?,
-            }
+            self.load(register, of(self, sum))?;
         }
         self.load_pointer(ROW, Register::RDI, ROWS)?;
         self.write_loop(body, &[(ROW, self.row_size())], ROWS_END)?;
@@ -234,15 +259,15 @@ impl Writer {
         Some(())
     }
 
-    /// Writes the addition of the logarithm of the product of a round to the costs. The product lies behind the sums, and
-    /// the operations read it as number 0 of a row.
-    fn write_logarithm(&mut self, costs: u16, body: &mut Body) -> Done {
-        let register = self.vector(body.numbers());
-        let at = self.sum_at(Register::RSI, usize::from(costs));
-        self.load(register, at)?;
-        let product = self.at(Register::RSI, 64 * self.layout.sums as i64);
-        self.put(Instruction::with2(Code::Lea_r64_m, ROW, product).ok()?)?;
-        self.write_operations(body)?;
-        self.store(at, register)
+    /// Writes the computation of the product of a round, and the addition of its costs to their sum.
+    fn write_product(&mut self, bodies: &mut ProductBodies) -> Done {
+        self.write_operations(&mut bodies.start)?;
+        self.load_pointer(ROW, Register::RDI, ROWS)?;
+        self.write_loop(&mut bodies.multiply, &[(ROW, self.row_size())], ROWS_END)?;
+        let register = self.vector(bodies.add_sums.numbers() + bodies.costs_register);
+        let costs = self.sum_at(Register::RSI, bodies.costs);
+        self.load(register, costs)?;
+        self.write_operations(&mut bodies.add_sums)?;
+        self.store(costs, register)
     }
 }

@@ -44,7 +44,7 @@ struct Frame {
     /// product of Cauchy's costs that overflows); `end` if there is no such point. Written by the routine.
     done: usize,
     uniforms: *const f64,
-    /// Buffer for the sums of a block, and for the product of a round behind them.
+    /// Buffer for the sums of a block.
     sums: *mut f64,
     /// Totals of the pieces, one set after the other. The sums of a block are added to the totals of its piece.
     totals: *mut f64,
@@ -162,9 +162,10 @@ impl Routine {
         let scales = vectors == Vectors::Avx512;
         let of_points = record(scales, || is_known = steps::write(code, purpose));
         is_known?;
-        let of_rounds = record(scales, || steps::record_logarithm(code, purpose));
+        let of_product =
+            steps::of_product(code, purpose, |write| without_dead(&record(scales, write)));
         let machine = assemble(
-            Operations { of_points: without_dead(&of_points), of_rounds: without_dead(&of_rounds) },
+            Operations { of_points: without_dead(&of_points), of_product },
             Layout { vectors, spread, columns: code.columns, elements, flags, arrays, sums },
         )?;
         let mut pages = MmapMut::map_anon(machine.bytes.len()).ok()?;
@@ -274,8 +275,8 @@ impl Routines {
         let routine = self.routine(code, elements, vectors, spread, purpose);
         let Some(routine) = routine else { return 0 };
         let uniforms = rows.same.lie(code, vectors, table);
-        // Products, costs, and the product of a round.
-        let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 2)];
+        // Products and costs.
+        let mut of_block = [MaybeUninit::<f64>::uninit(); LANES * (pair(0, FEW_COLUMNS) + 1)];
         let mut frame = Frame::new(points, uniforms, rows.arrays.iter().map(Values::address));
         let mut rows = RoundRows([MaybeUninit::uninit(); _]);
         (frame.sums, frame.totals) = (of_block.as_mut_ptr().cast(), sums.as_mut_ptr());

@@ -1,8 +1,11 @@
 //! Recording of the steps of a program as operations.
 
+use super::operation::Operation;
 use super::recorder::{Holds, Number};
+use super::rounds::OfProduct;
 use crate::backend::cpu::assembly::request::{Estimate, Shared, Weighted};
 use crate::backend::cpu::code::{Code, Instruction, Operand};
+use crate::backend::cpu::costs::{Product, ProductNumbers};
 use crate::backend::cpu::poisson;
 use crate::backend::cpu::robust::ITERATION_FLOOR;
 use crate::math::arithmetic::{Lane, Truth};
@@ -138,9 +141,9 @@ fn sums(
             right = left.iter().map(|&partial| partial * square).collect();
             left.push(Number::from(0.0));
             right.push(residual * terms.gradient);
-            match shape.has_logarithms() {
-                true => terms.cost.compound(costs + 1),
-                false => terms.cost.sum(shared(Shared::HALF_SQUARE), costs),
+            match shape.product() {
+                Some(_) => terms.cost.factor(),
+                None => terms.cost.sum(shared(Shared::HALF_SQUARE), costs),
             }
         }
         Estimate::Counts => {
@@ -162,19 +165,39 @@ fn sums(
     }
 }
 
-/// Records the addition of the logarithm of a round to the costs, if costs are logarithms ([`BlockCosts`]). Number 0 of the
-/// row is the product of the round less 1. If it overflows, the block is refused, and the interpreter evaluates it.
+/// Returns the operations on the product of a round, if costs are computed from products ([`BlockCosts`]). If a product
+/// overflows, the block is refused, and the interpreter evaluates it.
 ///
-/// [`BlockCosts`]: crate::backend::cpu::robust::BlockCosts
-pub(super) fn record_logarithm(code: &Code, purpose: Purpose) {
-    let Purpose::Sums { estimate: Estimate::Robust(shape), .. } = purpose else { return };
-    if shape.has_logarithms() {
-        let less_one = Number::kept(0);
-        less_one.eq(f64::INFINITY).refuse();
+/// [`BlockCosts`]: crate::backend::cpu::costs::BlockCosts
+pub(super) fn of_product(
+    code: &Code,
+    purpose: Purpose,
+    record: impl Fn(&dyn Fn()) -> Vec<Operation>,
+) -> Option<OfProduct> {
+    let Purpose::Sums { estimate: Estimate::Robust(shape), .. } = purpose else { return None };
+    let product = shape.product()?;
+    let used = match product {
+        Product::Real => 1,
+        Product::Complex => 3,
+    };
+    let numbers = || std::array::from_fn(Number::in_product);
+    let set = |numbers: ProductNumbers<Number>| {
+        numbers.iter().enumerate().take(used).for_each(|(i, number)| number.set_in_product(i));
+    };
+    let add_sums = || {
+        if product == Product::Real {
+            Number::in_product(0).eq(f64::INFINITY).refuse();
+        }
         let half_square = Number::uniform(code.constants.len() + Shared::HALF_SQUARE);
-        let costs = pair(0, code.outputs.len()) as u16;
-        lane::ln_1p(less_one).sum(half_square, costs);
-    }
+        product.sum(numbers()).sum(half_square, used as u16);
+    };
+    Some(OfProduct {
+        numbers: used,
+        costs: pair(0, code.outputs.len()),
+        start: record(&|| set(product.empty())),
+        multiply: record(&|| set(product.times(numbers(), Number::of_factor()))),
+        add_sums: record(&add_sums),
+    })
 }
 
 fn unary(op: Unary, x: Number, used: Option<Holds>) -> Option<Number> {
