@@ -52,7 +52,7 @@ impl Shape {
     }
 
     /// Returns the terms of the loss at u = r/C.
-    #[inline(always)]
+    #[cfg(all(feature = "jit", target_arch = "x86_64"))]
     pub(super) fn terms<L: Lane>(self, u: L) -> LossTerms<L> {
         match self {
             Shape::SoftL1 => soft_l1(u),

@@ -45,7 +45,7 @@ pub(super) struct Rounds {
 
 /// Operations on the product of a round ([`Product`](crate::backend::cpu::costs::Product)).
 pub(super) struct OfProduct {
-    /// Number of numbers of the product. They lie in the registers of the first sums.
+    /// Count of the numbers of the product. They occupy the registers of the first sums.
     pub(super) numbers: usize,
     /// Number of the sum of the costs.
     pub(super) costs: usize,
