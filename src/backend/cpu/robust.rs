@@ -172,9 +172,10 @@ impl GroupTerms {
         GroupTerms { costs, gradients, curvatures }
     }
 
-    /// Sets the terms of residuals divided by the scale of the loss.
+    /// Sets the terms of a loss with the scale 1/`inverse`.
     #[inline(always)]
-    fn set(&mut self, shape: Shape, ratios: &[f64; GROUP]) {
+    fn set(&mut self, (shape, inverse): (Shape, f64), residuals: &[f64; GROUP]) {
+        let ratios = &residuals.map(|residual| residual * inverse);
         match shape {
             Shape::SoftL1 => self.set_each(ratios, soft_l1),
             Shape::Huber => self.set_each(ratios, huber),
@@ -198,6 +199,16 @@ impl GroupTerms {
     }
 }
 
+/// Creates the sums of the costs of a block. `sums_of`: [`Product::sums`] with the instruction set of the caller.
+#[inline(always)]
+fn costs_of(
+    (shape, scale): (Shape, f64),
+    sums_of: impl Fn(Product, &[[f64; LANES]]) -> [f64; LANES],
+) -> BlockCosts<impl Fn(&[[f64; LANES]]) -> [f64; LANES]> {
+    let product = shape.product().map(|product| move |squares: &_| sums_of(product, squares));
+    BlockCosts::new(0.5 * scale * scale, product)
+}
+
 /// Replaces each residual r by ψ = ρ'r and sets `weight` to s², for normal equations. Adds losses to `costs`. Both slices
 /// contain one value per point of the block.
 #[inline(always)]
@@ -212,11 +223,9 @@ pub(super) fn weigh(
     let Some((shape, scale)) = Shape::of(loss) else {
         return weight.fill(1.0);
     };
-    let inverse = 1.0 / scale;
-    let product = shape.product().map(|product| move |squares: &_| sums_of(product, squares));
-    let block = BlockCosts::new(0.5 * scale * scale, product);
+    let (block, inverse) = (costs_of((shape, scale), sums_of), 1.0 / scale);
     weigh_groups(block, floor, residual, weight, costs, |terms, residuals| {
-        terms.set(shape, &residuals.map(|residual| residual * inverse));
+        terms.set((shape, inverse), residuals);
     });
 }
 
@@ -263,11 +272,9 @@ pub(super) fn correct(
     let Some((shape, scale)) = Shape::of(loss) else {
         return row.fill(1.0);
     };
-    let inverse = 1.0 / scale;
-    let product = shape.product().map(|product| move |squares: &_| sums_of(product, squares));
-    let block = BlockCosts::new(0.5 * scale * scale, product);
+    let (block, inverse) = (costs_of((shape, scale), sums_of), 1.0 / scale);
     correct_groups(block, floor, residual, row, sums, |terms, residuals| {
-        terms.set(shape, &residuals.map(|residual| residual * inverse));
+        terms.set((shape, inverse), residuals);
     });
 }
 
